@@ -77,14 +77,20 @@ class TestLearningCurve:
         assert halving_words(learning_curve(10, np.nan), 100) == ""
 
     def test_no_more_labels_than_rows_are_asked_for(self):
-        curve = learning_curve(20, 0.2)
-        assert "about 200 labels in all (roughly: 60 to 200)" in halving_words(
-            curve, 200
-        )
-        said = halving_words(curve, 199)
+        curve = learning_curve(30, 0.2)
+        assert "about 300 labels in all (90 or more); " in halving_words(curve, 300)
+        assert "about 300 labels in all (90 to 3,000)" in halving_words(curve, 3000)
+        said = halving_words(curve, 299)
         assert said.startswith("To halve the error would take more labels than there")
-        assert said.endswith("(199); twice as many would bring it to about 16 %.")
-        assert halving_words(curve, 39).endswith("than there are rows (39).")
+        assert said.endswith("(299); twice as many would bring it to about 16 %.")
+        assert halving_words(curve, 59).endswith("than there are rows (59).")
+
+    def test_few_labels_do_not_tell_how_many_more_are_needed(self):
+        curve = learning_curve(20, 0.2)
+        assert halving_words(curve, 39) == ""
+        rule = halving_words(curve, 40)
+        assert rule.startswith("Label more rows: as a rule, ")
+        assert not any(letter.isdigit() for letter in rule)
 
 
 class TestSureRows:
@@ -282,7 +288,7 @@ class TestWords:
     def test_explanation(self, fitted):
         X, *_, model = fitted
         text = model.explain(X)
-        assert "To halve the error would take about" in text
+        assert "Label more rows: as a rule, twice as many" in text  # with 15 labels
         assert "Columns that matter most" in text
         carried = next(line for line in text.splitlines() if "rest on" in line)
         assert " 0 %" not in carried

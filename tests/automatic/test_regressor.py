@@ -5,10 +5,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import spearmanr
 from sklearn.datasets import make_blobs, make_swiss_roll
 
-from fewlabels.automatic import FewLabelsRegressor
+from fewlabels.automatic import FewLabelsRegressor, _regressor
 from fewlabels.automatic._errors import root_mean_square
+from fewlabels.automatic._intervals import cross_ends
+from fewlabels.automatic._judge import judge
 from fewlabels.automatic._labeled import Labeled
 
 
@@ -197,6 +200,72 @@ def test_intervals_cover():
 def test_intervals_cover_at_their_level(n_known, noise):
     # Draws differ by about 0.1 with a dozen targets: 0.04 is two standard errors.
     assert interval_coverage(25, n_known, noise) >= 0.8 - 0.04
+
+
+def test_ends_are_those_of_the_definition():
+    """Every known target proposes an interval; few of them may lie beyond an end."""
+    rng = np.random.default_rng(0)
+    centers, scales = rng.normal(size=(7, 4)), rng.random((7, 4)) + 0.5
+    scores, fold_of = rng.random(23), rng.integers(4, size=23)
+    low, high = cross_ends(centers, scales, scores, fold_of, 0.8)
+    for row in range(7):
+        middle, reach = centers[row, fold_of], scores * scales[row, fold_of]
+        # ceil(0.8 * 24) = 20 of 23 reach no further.
+        assert high[row] == sorted(middle + reach)[19]
+        assert low[row] == sorted(middle - reach, reverse=True)[19]
+
+
+def noisy_column(n, n_known, seed):
+    """Targets whose noise grows with a column that says nothing else about them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    noise = 0.3 * np.exp(X[:, 2])
+    t = X[:, 0] + noise * rng.normal(size=n)
+    return X, t, noise, np.where(np.arange(n) < n_known, t, np.nan)
+
+
+def test_widths_follow_the_noise():
+    X, t, noise, y = noisy_column(300, 100, 0)
+    model = FewLabelsRegressor(bank="fast", random_state=0).fit(X, y)
+    holes = np.isnan(y)
+    _, low, high = model.predict(X[holes], return_interval=0.8)
+    assert spearmanr(high - low, noise[holes]).statistic > 0.7
+    assert 0.7 < np.mean((low <= t[holes]) & (t[holes] <= high)) < 0.9
+    # They are narrower, on average, than those of one width for all.
+    off = np.abs(model.predict(X[holes]) - t[holes])
+    assert np.mean(high - low) < 0.9 * 2 * np.quantile(off, 0.8)
+
+
+def test_folds_are_what_held_out_rows_were_predicted_by(monkeypatch):
+    found = []
+
+    def noted(*args, **options):
+        found.append(judge(*args, **options))
+        return found[-1]
+
+    monkeypatch.setattr(_regressor, "judge", noted)
+    X, _, _, y = noisy_column(120, 30, 0)
+    model = FewLabelsRegressor(bank="fast", random_state=0).fit(X, y)
+    (judgement,) = found
+    rows, fold_of = judgement.labeled.distinct, model._scores.fold_of
+    own = model._folds.training_outputs[rows, fold_of]
+    # Candidates of next to no weight are left out.
+    assert_allclose(own, judgement.nested.outputs[:, 0], atol=0.02)
+
+
+def test_a_fold_does_not_know_its_block():
+    X, _, _, y = noisy_column(80, 12, 1)
+    model = FewLabelsRegressor(bank="fast", random_state=0).fit(X, y)
+    (fold,) = model._scores.fold_of[:1]
+
+    def outputs():
+        return model._mean + model._unit * model._folds.training_outputs[:, fold]
+
+    before = outputs()
+    y[0] += 100.0
+    model.refit_labels(y)
+    # Forests are weighted by what they were worth with this target.
+    assert_allclose(outputs(), before, atol=0.05)
 
 
 def test_intervals_of_too_few_targets_are_infinite():

@@ -99,7 +99,7 @@ class TestLabel:
         assert result.stdout == ""
         assert "150 rows, 12 labels of 3 classes" in result.stderr
         assert "Expected error: " in result.stderr
-        assert "To halve the error would take about " in result.stderr
+        assert "Next: label more rows: as a rule, twice as many " in result.stderr
         *summary, written = result.stderr.splitlines()
         about_columns = ("How the columns were read", "  ")
         assert sum(not line.startswith(about_columns) for line in summary) <= 5

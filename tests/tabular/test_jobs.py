@@ -110,7 +110,7 @@ def test_quantities_are_predicted(labels):
     assert "is taken as a quantity" in " ".join(estimated.notes)
     given = estimated.given
     assert_array_equal(estimated.numbers[given], np.array(labels, dtype=float)[given])
-    assert_array_equal(estimated.margins[given], 0)
+    assert_array_equal(estimated.low[given], estimated.high[given])
     with pytest.raises(TableError, match="cannot be read as numbers"):
         label_table(blob_table(holed(["a", "b", "c"])), "kind", task="numbers")
 

@@ -31,6 +31,7 @@ from fewlabels.automatic._curve import LearningCurve
 from fewlabels.automatic._diagnostics import HeldOut
 from fewlabels.automatic._errors import ErrorEstimate
 from fewlabels.automatic._explanation import ExplainedClassifier
+from fewlabels.automatic._intervals import FoldScores
 from fewlabels.automatic._judge import candidate_table, judge
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._members import (
@@ -509,7 +510,7 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
             Plain,
             Rounded,
         }
-        found |= {Contribution, ErrorEstimate, HeldOut, LearningCurve}
+        found |= {Contribution, ErrorEstimate, FoldScores, HeldOut, LearningCurve}
         open_ends: list[type] = [Compactable]
         while open_ends:
             found.add(last := open_ends.pop())

@@ -32,6 +32,8 @@ class BankEstimator(TensorMixin, FrameEncoding, BaseEstimator):
     _bank: KernelBank
     _model: BankModel
     baseline_: BankModel
+    # Outputs of all folds, of which a regressor makes intervals.
+    _folds: BankModel | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**BANK_CONSTRAINTS}
 
@@ -180,8 +182,8 @@ class BankEstimator(TensorMixin, FrameEncoding, BaseEstimator):
         if callable(self.progress):
             lean.progress = False  # a callable is not data
         if not self._bank.is_pruned:
-            lean._bank, lean._model, lean.baseline_ = compact_models(
-                self._model, self.baseline_, transduction=transduction
+            lean._bank, lean._model, lean.baseline_, lean._folds = compact_models(
+                self._model, self.baseline_, self._folds, transduction=transduction
             )
         elif not transduction:
             lean._bank, lean._model = self._model.forget_rows()

@@ -275,17 +275,17 @@ class ExplainedClassifier(BankEstimator):
         Returns
         -------
         sentences : list of str
-            Whether predictions beat guessing, which classes need a second label, how
-            far more labels would lower the error, and which given labels the others
-            contradict.
+            The most urgent first: which given labels the others contradict, which
+            classes need a second label, whether predictions beat guessing, and how far
+            more labels would lower the error.
         """
         check_is_fitted(self)
         single = self.classes_[self._label_counts == 1].tolist()
         known = self.expected_error_.is_known
         words = (
-            guess_words(self.expected_error_, self.guessing_error_),
-            single_words(single if known else []),
-            halving_words(self._curve, self._bank.n_samples),
             suspicion_words(self.suspicious_labels(), row_numbers),
+            single_words(single if known else []),
+            guess_words(self.expected_error_, self.guessing_error_),
+            halving_words(self._curve, self._bank.n_samples),
         )
         return [sentence for sentence in words if sentence]

@@ -31,6 +31,9 @@ class HeldOutModels(Protocol):
     def held_out(self, blocks: Blocks) -> NDArray[Any]:
         """Predict every row with models fitted without its block."""
 
+    def coefficients(self) -> list[Any]:
+        """List, for every candidate, the result of fitting it to these rows."""
+
 
 class OuterModels(HeldOutModels, Protocol):
     """Held-out models that can themselves be fitted without a block."""
@@ -44,9 +47,6 @@ class Models(OuterModels, Protocol):
 
     def shifted(self, by: NDArray[Any]) -> OuterModels:
         """Return models of the targets minus a constant."""
-
-    def coefficients(self) -> list[Any]:
-        """List, for every candidate, the result of fitting it to these rows."""
 
 
 class JoinedModels(NamedTuple):

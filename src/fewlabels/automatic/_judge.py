@@ -55,6 +55,9 @@ class Judgement(NamedTuple):
     nested : Nested or None
         Held-out outputs of the whole procedure; None if nothing can be held out, or if
         they were not requested.
+    repeated : ndarray of int
+        Candidates that the whole procedure was repeated with: all, unless there are so
+        many labels that these would not fit into memory.
     """
 
     labeled: Labeled
@@ -62,6 +65,7 @@ class Judgement(NamedTuple):
     choice: Choice
     coefs: list[Any]
     nested: Nested | None
+    repeated: NDArray[np.intp]
 
 
 def judge(
@@ -100,18 +104,16 @@ def judge(
             scored.append(models)
         line.update(0.7 + 0.1 * start / len(candidates), "scores")
     choice = choose(_joined(losses) if useful else None, labeled, pool, rng)
-    nested = None
+    nested, repeated = None, np.arange(len(candidates))
     if useful and estimate_error:
         line.update(0.8, "expected error")
-        repeated = pool
         if not keep_all:
-            chosen = _heaviest(choice, pool, NESTED_BYTES // size)
-            repeated = pool.of(chosen)
-            scored = [models_of([candidates[k] for k in chosen], labeled, learned)]
-        models = joined_models(scored)
-        nested = nested_outputs(models, labeled, repeated, blocks, rng)
+            repeated = _heaviest(choice, pool, NESTED_BYTES // size)
+            scored = [models_of([candidates[k] for k in repeated], labeled, learned)]
+        own = pool if keep_all else pool.of(repeated)
+        nested = nested_outputs(joined_models(scored), labeled, own, blocks, rng)
     line.update(0.95, "outputs")
-    return Judgement(labeled, pool, choice, coefs, nested)
+    return Judgement(labeled, pool, choice, coefs, nested, repeated)
 
 
 def _joined(parts: list[Losses]) -> Losses:

@@ -2,29 +2,56 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fewlabels._backend import to_host
-from fewlabels.automatic._candidates import Candidate, Outputs
+from fewlabels._backend import backend_of, to_host
+from fewlabels.automatic._candidates import Candidate, Form, Outputs
 from fewlabels.automatic._held_out import Blocks
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._sources import View
 
+if TYPE_CHECKING:
+    from fewlabels.automatic._compact import Compactor
+
 
 @dataclass(frozen=True)
 class WeightedOutputs(Outputs):
-    """A function of rows times a weight."""
+    """A function of rows times a weight, or one for each of several outputs."""
 
     function: Outputs
-    weight: float
+    weight: Any
 
-    def __call__(self, view: View) -> NDArray[Any]:
-        return self.weight * self.function(view)
+    @classmethod
+    def compact_all(
+        cls, functions: "Sequence[WeightedOutputs]", compactor: "Compactor"
+    ) -> list[list[Form]]:
+        """Compact the functions of each kind together, and weight what comes out."""
+        choices: list[list[Form]] = []
+        for kind in dict.fromkeys(type(f.function) for f in functions):
+            same = [f for f in functions if type(f.function) is kind]
+            found = kind.compact_all([f.function for f in same], compactor)
+            parts = [same] if len(found) == 1 else [[f] for f in same]
+            for forms, part in zip(found, parts, strict=True):
+                choices.append([partial(_weighted, form, part) for form in forms])
+        return choices
+
+    def __call__(self, view: View) -> Any:
+        outputs = self.function(view)
+        return outputs * backend_of(outputs).asarray(self.weight)
+
+
+def _weighted(form: Form, functions: Sequence[WeightedOutputs]) -> list[Outputs]:
+    """Weight the functions of a form as those it stands for."""
+    return [
+        replace(function, function=compact)
+        for compact, function in zip(form(), functions, strict=True)
+    ]
 
 
 class Learner(Candidate):
@@ -46,7 +73,7 @@ class Learner(Candidate):
         rng: np.random.RandomState,
     ) -> Outputs:
         """Learn from all rows."""
-        return WeightedOutputs(self.learn(labeled), float(weights.sum()))
+        return WeightedOutputs(self.learn(labeled), weights.sum())
 
 
 class LearnedModels:
@@ -148,6 +175,10 @@ class NestedModels:
             outputs[0, block] = known
         return outputs
 
+    def coefficients(self) -> list[Any]:
+        """Nothing that fitting could use."""
+        return [None]
+
 
 class ShiftedModels(NamedTuple):
     """A learner whose targets, and thus outputs, are reduced by a constant."""
@@ -162,3 +193,7 @@ class ShiftedModels(NamedTuple):
     def without(self, block: NDArray[np.intp]) -> "ShiftedModels":
         """See :meth:`fewlabels.automatic._held_out.Models.without`."""
         return ShiftedModels(self.models.without(block), self.by)
+
+    def coefficients(self) -> list[Any]:
+        """Nothing that fitting could use."""
+        return [None]

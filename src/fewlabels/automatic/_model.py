@@ -275,24 +275,32 @@ class BankModel:
 
 
 def compact_models(
-    model: BankModel, baseline: BankModel, *, transduction: bool
-) -> tuple[KernelBank, BankModel, BankModel]:
-    """Copy models of one bank, keeping only what predictions need."""
+    model: BankModel,
+    baseline: BankModel,
+    folds: BankModel | None,
+    *,
+    transduction: bool,
+) -> tuple[KernelBank, BankModel, BankModel, BankModel | None]:
+    """Copy models of one bank, keeping only what predictions need.
+
+    Folds, of which only intervals are made, take the smallest form.
+    """
     bank = model._bank
-    functions = [*model._functions, *baseline._functions]
+    given = [one for one in (model, baseline, folds) if one is not None]
+    functions = [function for one in given for function in one._functions]
     compactor = Compactor(functions, bank.rows, bank.n_rows)
-    lean = [copy(model), copy(baseline)]
-    for one, changed in zip(lean, (model.changed, None), strict=True):
+    lean, pruned = [copy(one) for one in given], bank.compact(transduction=transduction)
+    forms = (model.changed, None, lambda before, after: 0.0)
+    for one, changed in zip(lean, forms, strict=False):
         one._functions = compactor.compact(one._functions, changed)
         one._families = []
-        one._bank = bank.compact(transduction=transduction)
+        one._bank = pruned
         one.training_outputs = None
     if transduction:
         exact = bank.n_rows <= EXACT_ROWS
         outputs = model.training_outputs
         lean[0].training_outputs = outputs if exact else outputs.astype(np.float32)
-    lean[1]._bank = lean[0]._bank
-    return lean[0]._bank, lean[0], lean[1]
+    return pruned, lean[0], lean[1], lean[2] if len(lean) > 2 else None
 
 
 def fit_models(
@@ -306,7 +314,7 @@ def fit_models(
 ) -> tuple[BankModel, BankModel]:
     """Turn weights into functions of rows."""
     choice, pool = judgement.choice, judgement.pool
-    batch = _batch(bank, everything.size, memory_budget)
+    batch = batch_rows(bank, everything.size, memory_budget)
     nothing = np.zeros(everything.Y.shape[1])
     mean = np.average(everything.Y, axis=0, weights=everything.importance)
 
@@ -352,7 +360,7 @@ def _fitted(
     return functions, [bank.candidates[k].family for k in active]
 
 
-def _batch(bank: KernelBank, n_labeled: int, memory_budget: float | None) -> int:
+def batch_rows(bank: KernelBank, n_labeled: int, memory_budget: float | None) -> int:
     """Rows per batch: a dozen temporary arrays of anchors, labels and columns."""
     given = bank.settings
     width = given.anchors + n_labeled + given.n_components + given.rank

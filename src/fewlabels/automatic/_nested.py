@@ -13,7 +13,30 @@ from fewlabels.automatic._held_out import Models, OuterModels
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._losses import HeldOutBlocks, held_out_losses, wrong
 from fewlabels.automatic._pool import Pool
-from fewlabels.automatic._weights import choose
+from fewlabels.automatic._weights import Choice, choose
+
+
+class Fold(NamedTuple):
+    """What the whole procedure learned from all labelled rows but a block.
+
+    Attributes
+    ----------
+    block, rest : ndarray of int
+        The rows left out, and the others.
+    choice : Choice
+        Weights of candidates, and their losses on the others.
+    coefs : list
+        Coefficients of every kernel, of shape (n_ridges, n_rest, n_targets); None for
+        other candidates.
+    centre : ndarray of shape (n_targets,)
+        Mean of the others' targets, which the kernels do not see.
+    """
+
+    block: NDArray[np.intp]
+    rest: NDArray[np.intp]
+    choice: Choice
+    coefs: list[Any]
+    centre: NDArray[Any]
 
 
 class Nested(NamedTuple):
@@ -31,12 +54,15 @@ class Nested(NamedTuple):
     halves : ndarray of shape (l, n_targets) or None
         Outputs of the average fitted to the half of the labels that excludes the row;
         None if there are too few labels for halves to be informative.
+    folds : list of Fold
+        What `outputs` were computed by; for regression only.
     """
 
     outputs: NDArray[Any]
     baseline: NDArray[Any]
     confirmed: NDArray[Any]
     halves: NDArray[Any] | None
+    folds: list[Fold]
 
 
 def outer_blocks(
@@ -68,22 +94,22 @@ def nested_outputs(
     outside the block left out.
     """
     outer = outer_blocks(labeled, rng)
-    outputs, baseline = _left_out(models, labeled, pool, outer, inner, rng)
+    outputs, baseline, folds = _left_out(models, labeled, pool, outer, inner, rng)
     if labeled.regression:
-        return Nested(outputs, baseline, outputs, None)
+        return Nested(outputs, baseline, outputs, None, folds)
     # A generator of its own: these checks must not change later draws.
     own = np.random.RandomState(labeled.size)
     halves = None
     if labeled.size > tuned.FEW:
         blocks = labeled.blocks(2, own)
-        halves, _ = _left_out(models, labeled, pool, blocks, inner, own)
+        halves, *_ = _left_out(models, labeled, pool, blocks, inner, own)
     confirmed = outputs.copy()
     # Wrong labels support each other, so they are left out together.
     block = np.flatnonzero(wrong(outputs, labeled.codes) & labeled.testable)
     if 0 < 2 * block.size <= labeled.size and labeled.without(block).says_something:
-        alone, _ = _left_out(models, labeled, pool, [block], inner, own)
+        alone, *_ = _left_out(models, labeled, pool, [block], inner, own)
         confirmed[block] = alone[block]
-    return Nested(outputs, baseline, confirmed, halves)
+    return Nested(outputs, baseline, confirmed, halves, [])
 
 
 def _left_out(
@@ -93,10 +119,11 @@ def _left_out(
     blocks: list[NDArray[np.intp]],
     inner: HeldOutBlocks,
     rng: np.random.RandomState,
-) -> tuple[NDArray[Any], NDArray[Any]]:
+) -> tuple[NDArray[Any], NDArray[Any], list[Fold]]:
     """Predict blocks by the whole procedure without them, and by the baseline."""
     outputs = np.full(labeled.Y.shape, np.nan)
     baseline = np.full(labeled.Y.shape, np.nan)
+    folds = []
     for block in blocks:
         rest = labeled.without(block)
         own: OuterModels = models
@@ -104,13 +131,17 @@ def _left_out(
         if labeled.regression:  # the mean of all targets would leak those of the block
             centre = rest.Y.mean(axis=0)
             rest, own = replace(rest, Y=rest.Y - centre), models.shifted(centre)
-        losses = None
+        losses, reduced = None, own.without(block)
         if rest.says_something:
             some = inner.without(block, rest, rng)
-            losses = held_out_losses(own.without(block), rest, some)
+            losses = held_out_losses(reduced, rest, some)
         choice = choose(losses, rest, pool, rng)
         answers = own.held_out([block])[:, block] + centre
         outputs[block] = np.tensordot(choice.weights, answers, axes=1)
         if choice.baseline >= 0:
             baseline[block] = answers[choice.baseline]
-    return outputs, baseline
+        if labeled.regression:
+            places = np.setdiff1d(np.arange(labeled.size), block)
+            coefs = reduced.coefficients()
+            folds.append(Fold(block, places, choice, coefs, centre))
+    return outputs, baseline, folds

@@ -153,6 +153,13 @@ KURTOSIS = 3.0
 KURTOSIS_ROWS = 20
 SPREADS_BELOW = 4.0
 SPREADS_ABOVE = 5.0
+# Scales of the intervals of numbers: ridges of the kernels that predict logarithms of
+# squared errors, what is added to these (in units of their mean), and how far they may
+# be from their mean. Mean width of 90 % intervals compared with those of equal scales,
+# on the 15 tables of benchmarks/quantities.py at even places, 2026-11-18.
+SCALE_RIDGES = np.array([1.0, 10.0, 100.0])
+SCALE_FLOOR = 0.05
+SCALE_LIMIT = 2.0
 # The error falls like a power of the number of labels. Between 10 and 100 labels, the
 # exponent was 0.02 to 2.5 with a median of 0.2 on eleven benchmark sets, and 0.26 to
 # 0.29 in the mean of 35 tables, 2026-11-16.

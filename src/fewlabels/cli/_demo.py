@@ -84,7 +84,8 @@ def tell_the_story(commands: Any, folder: Path, console: Console, force: bool) -
         *("label", path("wines.csv"), "--target", "cultivar"),
         *("-o", path("labelled.csv"), "--report", path("report.html")),
     )
-    console.say(_compared(path("labelled.csv"), truth) + "\n")
+    console.say(_compared(path("labelled.csv"), truth))
+    console.say(console.work(lambda: _explained(path("wines.csv"), truth)) + "\n")
     step(
         "Which wines should be labelled next?",
         *("ask", path("wines.csv"), "--target", "cultivar", "-n", "5"),
@@ -116,4 +117,22 @@ def _compared(path: str, truth: dict[str, str]) -> str:
     return (
         f"Compared with the true cultivars, {right} of {len(rows)} predicted labels "
         f"are correct: an error of {100 * (1 - right / len(rows)):.1f} %."
+    )
+
+
+def _explained(path: str, truth: dict[str, str]) -> str:
+    """Say how supervised learning did in truth, and why so much more was expected."""
+    from fewlabels.tabular import label_table, read_table
+
+    labeled = label_table(read_table(path), "cultivar")
+    model, features = labeled.model.classifier, labeled.features[~labeled.given]
+    true = [truth[bottle] for bottle in labeled.table["bottle"][~labeled.given]]
+    error = (model.baseline_.predict(features) != true).mean()
+    n_labels, expected = int(labeled.given.sum()), model.expected_error_
+    return (
+        f"Supervised learning from the same labels has {100 * error:.1f} %. Why was "
+        f"{100 * expected.value:.0f} % expected? {n_labels} labels are few to learn "
+        f"from and few to test on: each counts for {100 / n_labels:.0f} points, so the "
+        f"estimate is cautious and its interval wide ({100 * expected.low:.0f} to "
+        f"{100 * expected.high:.0f} %)."
     )

@@ -57,15 +57,38 @@ def _number_summary(estimated: Any) -> tuple[dict[str, Any], list[str]]:
         f"{plural(len(estimated.columns), 'column')} used.",
         *as_read(estimated.columns, table.source),
         f"Expected error (root of the mean square): {model.expected_error_}.",
-        _supervised_said(model),
+        f"Supervised, with the same labels: {model.baseline_error_}.",
+        *_intervals_said(estimated, summary["numbers"]),
     ]
     return summary, lines
 
 
+def _intervals_said(estimated: Any, given: dict[str, float]) -> list[str]:
+    """Say how wide the intervals are."""
+    import numpy as np
+
+    widths = (estimated.high - estimated.low)[~estimated.given]
+    if not widths.size or np.isnan(widths).any():
+        return []
+    level = 100 * estimated.model.about["interval"]
+    share = 100 * np.median(widths) / ((given["high"] - given["low"]) or 1.0)
+    return [
+        f"Intervals of {level:g} %: half of them are narrower than "
+        f"{np.median(widths):.3g}, which is {share:.0f} % of the range given."
+    ]
+
+
 def _supervised_said(model: Any) -> str:
-    """State the error of a supervised model with the same labels."""
-    name = model.baseline_.name
-    return f"Supervised, with the same labels: {model.baseline_error_} ({name})."
+    """Compare with a supervised model from the same labels."""
+    own, gain = model.baseline_error_, model.gain_
+    if not (own.is_known and gain.is_known):
+        return ""
+    which = "these labels cannot tell which is better"
+    if gain.low > 0:
+        which = "the unlabelled rows probably helped"
+    elif gain.high < 0:
+        which = "the unlabelled rows probably hurt"
+    return f"Supervised, with the same labels: {own}; {which}."
 
 
 def _shares_said(shares: dict[str, float], counts: dict[str, int]) -> list[str]:
@@ -105,6 +128,7 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
         "baseline": model.baseline_.name,
         "verdict": model.verdict(),
         "labels_to_halve_error": half if half and half <= table.n_rows else None,
+        "advice": model.advice(row_numbers=table.row_numbers),
         "errors_above_confidence": [
             {
                 "confidence": accepted.confidence,
@@ -134,7 +158,7 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
         *_shares_said(shares, classes),
         f"Expected error: {model.expected_error_}.",
         _supervised_said(model),
-        " ".join(model.advice(row_numbers=table.row_numbers)),
+        *(f"Next: {advice[0].lower()}{advice[1:]}" for advice in summary["advice"][:1]),
     ]
     return summary, [line for line in lines if line]
 

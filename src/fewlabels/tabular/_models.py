@@ -175,7 +175,9 @@ class TableModel:
         classes = object_array([self.values[c] for c in self.classifier.classes_])
         return classes[p.argmax(axis=1)], p.max(axis=1)
 
-    def estimate(self, features: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    def estimate(
+        self, features: Any
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Predict numbers for encoded rows.
 
         Parameters
@@ -187,14 +189,14 @@ class TableModel:
         -------
         numbers : ndarray of shape (n_rows,)
             Predictions.
-        margins : ndarray of shape (n_rows,)
-            Half the width of a 90 % interval (or of the `interval` with which the table
-            was labelled), from errors on held-out rows; NaN if there are too few labels
-            to tell.
+        low, high : ndarray of shape (n_rows,)
+            Ends of 90 % intervals (or of the `interval` with which the table was
+            labelled); NaN if there are too few labels to tell.
         """
         level = self.about.get("interval", 0.9)
-        numbers, _, high = self.classifier.predict(features, return_interval=level)
-        return numbers, np.where(np.isfinite(high), high - numbers, np.nan)
+        numbers, *ends = self.classifier.predict(features, return_interval=level)
+        low, high = (np.where(np.isfinite(end), end, np.nan) for end in ends)
+        return numbers, low, high
 
     @property
     def predicts_numbers(self) -> bool:
@@ -226,8 +228,8 @@ class TableModel:
         whole: bool = True,
         strict: bool = False,
         tell: Callable[[MovedColumn], None] | None = None,
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
-        """Label the rows of another table, with the probabilities of all classes.
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Label the rows of another table, with all probabilities or with intervals.
 
         If a column has changed since training, there is a warning, and the confidence
         of a row becomes its average over training values of that column.
@@ -247,8 +249,8 @@ class TableModel:
         -------
         labels, confidence : ndarray of shape (n_rows,)
             See :meth:`predict`.
-        probabilities : ndarray of shape (n_rows, n_classes) or None
-            None where the target is a quantity.
+        more : ndarray of shape (n_rows, n_classes) or (n_rows, 2)
+            Probabilities of all classes; for a quantity, both ends of the intervals.
         """
         table = self.aligned(X)
         features = self.transformer.transform(table)
@@ -265,11 +267,13 @@ class TableModel:
                 tell(column)
         doubted = self._doubted(features, {m.name for m in moved if m.name})
         if self.predicts_numbers:
-            numbers, margins = self.estimate(features)
+            numbers, low, high = self.estimate(features)
             if doubted is not None:
                 off = [(self.classifier.predict(F) - numbers) ** 2 for F in doubted]
-                margins = np.sqrt(margins**2 + NINE_IN_TEN**2 * np.mean(off, axis=0))
-            return numbers, margins, None
+                more = NINE_IN_TEN**2 * np.mean(off, axis=0)
+                low = numbers - np.sqrt((numbers - low) ** 2 + more)
+                high = numbers + np.sqrt((high - numbers) ** 2 + more)
+            return numbers, (high - low) / 2, np.column_stack([low, high])
         p = self.probabilities(features)
         labels, confidence = self.decide(p)
         if doubted is not None:

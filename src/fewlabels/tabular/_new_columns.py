@@ -142,12 +142,12 @@ def number_columns(
     table: Table,
     target: str,
     numbers: NDArray[Any],
-    margins: NDArray[Any],
+    low: NDArray[Any],
+    high: NDArray[Any],
     given: NDArray[np.bool_],
 ) -> dict[str, list[Any]]:
     """Name the columns of predicted numbers: the number, its interval, its source."""
-    known = not np.isnan(margins).any()
-    low, high = numbers - margins, numbers + margins
+    known = not (np.isnan(low).any() or np.isnan(high).any())
     return _named(
         table,
         target,
@@ -187,18 +187,19 @@ def predicted_columns(
         As those of :class:`LabeledTable` or :class:`EstimatedTable`.
     """
     shown.check(numbers=model.predicts_numbers)
-    p = None
+    labels, sure = np.empty(0, dtype=object), np.empty(0)
+    more = np.empty((0, 2))
     if table.n_rows:
-        labels, sure, p = model.predictions(table, **comparing)
-    else:
-        labels, sure = np.empty(0, dtype=object), np.empty(0)
+        labels, sure, more = model.predictions(table, **comparing)
     has = np.zeros(table.n_rows, dtype=bool)
     for row, value in (given or {}).items():
-        labels[row], sure[row] = value, 0.0 if model.predicts_numbers else 1.0
+        labels[row], sure[row] = value, 1.0
         has[row] = True
     if model.predicts_numbers:
-        return number_columns(table, model.target, labels, sure, has)
-    others = None if p is None else next_guesses(model, p, labels, shown.top)
+        more[has] = labels[has, None]
+        low, high = more.T
+        return number_columns(table, model.target, labels, low, high, has)
+    others = next_guesses(model, more, labels, shown.top) if table.n_rows else None
     return result_columns(table, model.target, labels, sure, has, others, shown)
 
 

@@ -168,10 +168,10 @@ class EstimatedTable(LearnedTable):
         The rows as the regressor sees them.
     numbers : ndarray of shape (n_rows,)
         A number for every row: the given one, or else the predicted one.
-    margins : ndarray of shape (n_rows,)
-        Half the width of a 90 % interval (or another share, see `interval` of
-        :func:`label_table`); 0 where the number was given, NaN if there are too few
-        labels to tell.
+    low, high : ndarray of shape (n_rows,)
+        Ends of 90 % intervals (or of another share, see `interval` of
+        :func:`label_table`); the number itself where it was given, NaN if there are too
+        few labels to tell.
     notes : list of str
         What the owner of the table should know.
 
@@ -186,7 +186,8 @@ class EstimatedTable(LearnedTable):
     """
 
     numbers: NDArray[np.float64]
-    margins: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
     notes: list[str] = field(default_factory=list)
 
     def new_columns(self, shown: Shown = PLAIN) -> dict[str, list[Any]]:
@@ -204,7 +205,7 @@ class EstimatedTable(LearnedTable):
         """
         shown.check(numbers=True)
         return number_columns(
-            self.table, self.target.name, self.numbers, self.margins, self.given
+            self.table, self.target.name, self.numbers, self.low, self.high, self.given
         )
 
 
@@ -381,15 +382,14 @@ def predict_table(
     )
     notes = [*encoded.notes, *_label_notes(labels, features)]
     if labels.numbers is not None:
-        numbers, radius = model.estimate(features)
-        numbers = np.where(given, labels.numbers, numbers)
-        margins = np.where(given, 0.0, radius)
-        if np.isnan(radius).any():
+        found = model.estimate(features)
+        numbers, low, high = (np.where(given, labels.numbers, part) for part in found)
+        if np.isnan(low).any():
             notes.append(
                 f"There are too few labels for intervals of {100 * interval:g} %: the "
                 "columns of their ends are left out."
             )
-        return EstimatedTable(table, labels, model, features, numbers, margins, notes)
+        return EstimatedTable(table, labels, model, features, numbers, low, high, notes)
     p = model.probabilities(features)
     decided, confidence = model.decide(p)
     decided[given] = object_array([labels.values[text] for text in labels.texts[given]])
