@@ -104,9 +104,11 @@ def strip_code(app, doctree):
 
 
 def show_formula(self, node):
-    """Write a formula as MathML."""
+    """Write a formula as MathML, in the commands that docutils knows."""
     formula = re.sub(r"\\[bB]ig(?![a-z])", "", node.astext())  # fences stretch anyway
     formula = re.sub(r"\\dots(?![a-z])", r"\\ldots", formula)
+    # Digits side by side would be read as one number: the 12 of \frac12.
+    formula = re.sub(r"(frac)(\d)(\d)", r"\1{\2}{\3}", formula)
     is_block = isinstance(node, nodes.math_block)
     self.body.append(tex2mathml(formula, as_block=is_block))
     raise nodes.SkipNode
