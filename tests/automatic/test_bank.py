@@ -20,7 +20,7 @@ from fewlabels.automatic._bank import KernelBank
 from fewlabels.automatic._components import Components
 from fewlabels.automatic._graphs import GraphVectors
 from fewlabels.automatic._recipe import BANKS, Sources
-from fewlabels.automatic._scaling import FAR, RowScaling
+from fewlabels.automatic._scaling import FAR, RowScaling, are_coordinates
 from fewlabels.automatic._sources import Source, View
 from fewlabels.automatic._views import Rows
 from fewlabels.graphs import (
@@ -333,6 +333,28 @@ class TestScaling:
         assert scaling.kind_ == "none"
         X = rows - np.median(rows, axis=0)
         assert_allclose(scaling.transform(rows) * X.std(axis=0).max(), X)
+
+    @pytest.mark.parametrize("n_columns", [8, 20, 300])
+    def test_coordinates_keep_their_scale(self, n_columns):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(150, n_columns)) * np.geomspace(1, 20, n_columns)
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        assert RowScaling("auto").fit(X).kind_ == "none"
+        # Longer and shorter rows remain near a sphere, unless they differ much.
+        for spread, expected in ((0.02, "none"), (0.8, "standard")):
+            Z = X * rng.uniform(1 - spread, 1 + spread, size=(150, 1))
+            assert RowScaling("auto").fit(Z).kind_ == expected
+
+    @pytest.mark.parametrize("columns", ["normal", "uniform"])
+    def test_independent_columns_are_no_coordinates(self, columns):
+        X = getattr(np.random.default_rng(0), columns)(-1, 1, size=(400, 12))
+        assert not are_coordinates(X - X.mean(axis=0))
+        assert not are_coordinates(X + 1e4)  # such as dates
+
+    def test_two_valued_columns_are_no_coordinates(self):
+        X = np.random.default_rng(0).integers(0, 2, size=(200, 12)) - 0.5
+        assert np.ptp(np.linalg.norm(X, axis=1)) == 0
+        assert not are_coordinates(X)
 
     def test_text_gets_unit_rows(self):
         X = sparse.random_array((40, 300), density=0.05, rng=0, format="csr")

@@ -74,7 +74,8 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         How to scale rows before computing distances: columns of variance one, rows of
         length one, or not at all. "auto" treats sparse rows as text and scales them to
         length one, and standardises a dense table, recognised by few columns or by
-        columns of different scales.
+        columns of different scales. Embeddings, codes of networks and principal
+        components, recognised by rows near a sphere, keep their scale.
         Sparse rows count as text with "auto" and "unit"; with "standard" and "none"
         they are made dense if they then fit into `memory_budget`.
     class_weight : dict, "balanced" or None, default=None

@@ -28,16 +28,17 @@ class RowScaling:
     """Scale rows so that Euclidean distances are meaningful.
 
     Sparse rows are treated as text and scaled to length one. Columns of a table have
-    their own units and are standardised; pixels and other columns in the same unit are
-    only centred. Constant columns are dropped. New rows are returned dense or sparse
-    like those of `fit`; sparse rows are not centred, which does not change distances.
+    their own units and are standardised; pixels, embeddings and other columns in the
+    same unit are only centred. Constant columns are dropped. New rows are returned
+    dense or sparse like those of `fit`; sparse rows are not centred, which does not
+    change distances.
 
     Parameters
     ----------
     scale : {"auto", "standard", "unit", "none"}
         What to do. "auto" guesses: sparse rows are text, and dense rows are a table if
         at most 20 columns vary or if the standard deviation of one column exceeds four
-        times the median.
+        times the median, unless they are coordinates, see :func:`are_coordinates`.
     """
 
     def __init__(self, scale: str) -> None:
@@ -60,11 +61,13 @@ class RowScaling:
         self.columns_ = np.flatnonzero(deviation > rounding)
         if not self.sparse_:
             # Unlike the mean, the median ignores outliers, so other rows keep digits.
-            some = self._sized(X[:: max(1, X.shape[0] // CENTRE_ROWS)])
-            self.centre_ = np.median(to_host(some)[:, self.columns_], axis=0)
+            some = to_host(self._sized(X[:: max(1, X.shape[0] // CENTRE_ROWS)]))
+            some = some[:, self.columns_]
+            self.centre_ = np.median(some, axis=0)
         deviation = deviation[self.columns_]
         if self.kind_ == "auto":
-            self.kind_ = "standard" if has_own_units(deviation) else "none"
+            own_units = has_own_units(deviation) and not are_coordinates(some)
+            self.kind_ = "standard" if own_units else "none"
         if self.kind_ == "standard":
             self.factor_ = 1 / deviation
         else:
@@ -156,6 +159,38 @@ class RowScaling:
 
         b.each_batch(scale, X.shape[0])
         return scaled
+
+
+def are_coordinates(rows: NDArray[Any]) -> bool:
+    """Tell embeddings, codes of a network and principal components from a table.
+
+    Their columns are coordinates of one space, whose distances standardising would
+    spoil. Nearly all values are distinct, and rows lie near a sphere: squared lengths
+    vary less than if columns were independent. Columns of tables rise and fall
+    together, so that squared lengths vary more.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_columns)
+        Distinct rows, or a sample of them.
+
+    Returns
+    -------
+    coordinates : bool
+        Whether columns should keep their scale.
+    """
+    n, n_columns = rows.shape
+    if min(n, n_columns) < tuned.FEWEST_COORDINATES:
+        return False
+    if np.mean(np.diff(np.sort(rows, axis=0), axis=0) > 0) < tuned.MOST_COORDINATES:
+        return False
+    squares = rows**2
+    spread = squares.sum(axis=1).std() / np.sqrt(squares.var(axis=0).sum())
+    if spread < tuned.SAME_LENGTH:
+        return True
+    centred = np.mean(np.abs(rows.mean(axis=0)) <= rows.std(axis=0))
+    enough = n >= tuned.SPHERE_ROWS and centred >= tuned.MOST_COORDINATES
+    return bool(enough and spread < tuned.NEAR_SPHERE)
 
 
 def may_be_table(rows: Any, repeats: NDArray[np.intp]) -> bool:
