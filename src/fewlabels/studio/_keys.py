@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 # Digits as they lie on a keyboard, then letters that no command of the page uses.
 DIGITS = "1234567890"
-LETTERS = "bdijkortvwxyz"
+LETTERS = "bdijkorvwxyz"
 
 
 def class_keys(names: Iterable[str]) -> dict[str, str]:

@@ -206,6 +206,8 @@ class App:
         if do not in ("label", "skip", "clear"):
             return error(400, "'do' must be 'label', 'skip' or 'clear'.")
         client, by = text(given, "client"), self._people.of(request, given)
+        if len(chosen) > 500:
+            await run_in_threadpool(session.store.prepare)
         try:
             action = session.act(
                 do,

@@ -386,6 +386,7 @@ class Session:
             ],
             "flagged": sum(note.flag for note in self.store.notes.values()),
             "disputed": len(self.disputed),
+            "people": any(action.by for action in self.store.actions),
             "conflicts": len(self.store.conflicts),
             "writes": self.store.writes,
             "notice": self.store.notice,

@@ -2,6 +2,7 @@
 
 import { $, ask, calmly, classBox, classButton, classOf, client, colour, el, newKey, percent, plural, recount, state, tabs, toast } from "./base.js";
 import { arrive, cardOf, reason, scrolled } from "./card.js";
+import { noteBar } from "./notes.js";
 import { zoomFirst } from "./zoom.js";
 
 let card = null; // the question
@@ -14,6 +15,7 @@ const queue = []; // keys that came before the next card
 const undone = []; // what can be done again
 let leave = () => {};
 let columns = () => {};
+let held = 0; // rows that other tabs show
 
 export const onLeave = (callback) => { leave = callback; };
 export const onColumns = (callback) => { columns = callback; };
@@ -23,14 +25,21 @@ const shown = () => opened || card;
 export function render(view) {
   if (!shown() && !done) { load(); view.replaceChildren(); return; }
   if (!shown()) { view.replaceChildren(finished()); return; }
+  const noted = (next) => { if (opened) opened = next; else card = next; render(view); };
   view.replaceChildren(el("div", { class: "ask", id: "ask" },
     cardOf(shown(), el("span", { class: "why" }, reason(shown(), opened)),
       el("button", { class: "button plain small-button", onclick: columns, title: "Choose which columns are shown" }, "Columns")),
     answers()));
+  $("card").append(noteBar(shown(), noted));
 }
 
 async function load() {
-  try { show((await ask(`api/next?client=${client}`)).next); drain(); } catch (error) { toast(error.message); }
+  try {
+    const found = await ask(`api/next?client=${client}`);
+    held = found.held || 0;
+    show(found.next);
+    drain();
+  } catch (error) { toast(error.message); }
 }
 
 function show(next) {
@@ -84,6 +93,7 @@ function guess(now) {
 
 function finished() {
   const skipped = state.skipped ? ` ${plural(state.skipped, "row")} ${state.skipped === 1 ? "was" : "were"} skipped.` : "";
+  if (held) return el("div", { class: "empty" }, el("h2", {}, "No other row is left"), el("p", { class: "quiet" }, `${plural(held, "row")} ${held === 1 ? "is" : "are"} open in another tab.`), el("button", { class: "button", onclick: load }, "Look again"));
   return el("div", { class: "empty" }, el("h2", {}, "All rows are done"), el("p", { class: "quiet" }, `There is nothing left to label.${skipped}`),
     el("button", { class: "button primary", onclick: () => $("open-files").click() }, "Export"));
 }
@@ -167,8 +177,9 @@ export async function redo() {
   if (busy) { queue.push(["redo"]); return; }
   const last = undone.pop();
   if (!last || !state.writes) { toast("There is nothing to redo."); return; }
-  busy = true;
   const { rows, label, do: what, how } = last;
+  if (what === "classes" || (what === "label" && !label)) { toast("This cannot be redone as one: do it again where it was done."); return; }
+  busy = true;
   try {
     const answer = await ask("api/label", { rows, label, do: what, how, key: newKey(), client });
     Object.assign(state, pick(answer));

@@ -55,6 +55,8 @@ export const $ = (id) => document.getElementById(id);
 /** Ask the server. Throws an error whose message can be shown. */
 export async function ask(path, body) {
   let answer;
+  if (state.by && body) body = { by: state.by, ...body };
+  else if (state.by) path += `${path.includes("?") ? "&" : "?"}by=${encodeURIComponent(state.by)}`;
   try {
     answer = await fetch(path, body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
   } catch {
@@ -81,7 +83,14 @@ export function toast(text) {
 /** Colour of a class, by its index. */
 export function colour(name) {
   const place = typeof name === "number" ? name : state.classes.findIndex((c) => c.name === name);
-  return place < 0 ? "var(--soft)" : `var(--c${place % 12})`;
+  return place < 0 ? "var(--soft)" : state.classes[place]?.colour || tint(place);
+}
+
+/** Colours beyond the twelve of the palette: hues of the golden angle, in two lightnesses. */
+export function tint(place) {
+  if (place < 12) return `var(--c${place})`;
+  const hue = Math.round((place * 137.5) % 360), deep = place % 2;
+  return `light-dark(oklch(${deep ? .46 : .6} .14 ${hue}), oklch(${deep ? .7 : .84} .12 ${hue}))`;
 }
 
 export const percent = (share, digits) => {

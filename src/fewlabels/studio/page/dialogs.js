@@ -60,7 +60,7 @@ export async function conflicts() {
 const KEYS = [
   [["1", "…", "9"], "label with this class"], [["Enter"], "accept the guess"], [["S"], "not sure: skip the row"], [["/"], "search for a class, or add a new one"],
   [["U"], "undo the last label"], [["H"], "history: change any label"], [["E"], "export and import"],
-  [["A"], "Ask"], [["G"], "Many at once"], [["M"], "Map"], [["Q"], "How good is it"], [["N"], "another group, in Many at once"], [["L"], "lasso, on the map"], [["?"], "this list"],
+  [["A"], "Ask"], [["G"], "Many at once"], [["F"], "Find rows"], [["T"], "classes"], [["P"], "guidelines"], [["M"], "Map"], [["Q"], "How good is it"], [["N"], "another group, in Many at once"], [["L"], "lasso, on the map"], [["?"], "this list"],
 ];
 
 export function help() {

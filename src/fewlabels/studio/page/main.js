@@ -9,8 +9,12 @@ import * as check from "./check.js";
 import * as dialogs from "./dialogs.js";
 import * as files from "./files.js";
 import { columnsDialog } from "./columns.js";
+import * as find from "./find.js";
+import * as classes from "./classes.js";
+import * as guide from "./guide.js";
+import * as people from "./people.js";
 
-const VIEWS = { ask: question, grid, map, quality, check };
+const VIEWS = { ask: question, grid, find, map, quality, check };
 const problems = new Map();
 let came = "ask"; // where a row was opened
 let read = ""; // the notice that the person has read
@@ -49,6 +53,8 @@ function figures() {
   $("busy").lastElementChild.textContent = idle ? "up to date" : share > 0 && share < 1 ? `${what} ${Math.round(100 * share)} %` : what;
   banner("watch", state.writes === false ? `Another process${state.holder ? ` (${state.holder})` : ""} is labelling this table: you can only watch.` : "", "Take over", takeOver);
   banner("conflicts", state.conflicts ? `The table has changed: ${plural(state.conflicts, "label")} may no longer fit.` : "", "Decide", dialogs.conflicts);
+  $("open-people").hidden = !(state.asks || state.me || state.people);
+  banner("disputed", state.disputed ? `People disagree on ${plural(state.disputed, "row")}.` : "", "Settle", people.people);
   banner("notice", state.notice === read ? "" : state.notice, "OK", () => { read = state.notice; figures(); });
   banner("failure", state.failure ? `Guesses are not available: ${state.failure} Labels are still saved.` : "");
 }
@@ -69,7 +75,7 @@ function receive({ kind, content }) {
     Object.assign(state, content);
     banner("lost", "");
     figures();
-    if (!state.view) show("ask");
+    if (!state.view) people.askName(() => show("ask"));
   } else if (kind === "labels") {
     const changed = content.classes.length !== state.classes.length || content.writes !== state.writes;
     Object.assign(state, content);
@@ -96,12 +102,14 @@ function key(event) {
     if (letter === "z" || letter === "y") { event.preventDefault(); again(letter === "y" || event.shiftKey); }
     return;
   }
-  const go = { a: "ask", g: "grid", m: "map", q: "quality", c: "check" }[letter];
+  const go = { a: "ask", g: "grid", f: "find", m: "map", q: "quality", c: "check" }[letter];
   if (VIEWS[state.view]?.key?.(event)) event.preventDefault();
   else if (go) change(go);
   else if (letter === "u") again(event.shiftKey);
   else if (letter === "h") dialogs.history();
   else if (letter === "e") files.files();
+  else if (letter === "t") classes.classes();
+  else if (letter === "p") guide.guidelines();
   else if (event.key === "?") dialogs.help();
   else return;
   event.preventDefault();
@@ -147,8 +155,9 @@ async function travel(event) {
 
 function start() {
   dialogs.prepare();
-  files.prepare();
-  for (const part of [grid, map, quality, dialogs]) part.onOpen(openRow);
+  for (const part of [files, classes, guide, people]) part.prepare();
+  document.addEventListener("classes", () => show(state.view));
+  for (const part of [find, grid, map, quality, dialogs]) part.onOpen(openRow);
   history.replaceState({}, "", "#");
   addEventListener("popstate", travel);
   question.onLeave((row) => { if (row !== undefined) grid.drop(row); history.back(); });

@@ -1,6 +1,7 @@
 // All rows in two dimensions, on a canvas: 20,000 points move smoothly.
 
-import { $, ask, chip, classBox, classButton, classOf, client, el, newKey, percent, plural, state, toast, waiting } from "./base.js";
+import { $, ask, chip, classBox, classButton, classOf, client, colour, el, newKey, percent, plural, state, tint, toast, waiting } from "./base.js";
+import { classes } from "./classes.js";
 import { brief, briefLine } from "./columns.js";
 
 const LABELED = 1, SKIPPED = 2, SUSPECT = 4, NONE = 65535;
@@ -67,7 +68,7 @@ function legend() {
     return el("div", { class: "panel legend", hidden: chosen.length > 0 }, el("div", {}, "Confidence"), el("div", { class: "ramp" }), el("p", {}, "uncertain (left) to certain (right); ringed rows have a label"));
   }
   return el("div", { class: "panel legend", hidden: chosen.length > 0 }, el("ul", {}, state.classes.slice(0, LEGEND).map((c) => el("li", {}, chip(c.name))),
-    state.classes.length > LEGEND ? el("li", { class: "quiet" }, `and ${state.classes.length - LEGEND} more`) : null),
+    state.classes.length > LEGEND ? el("li", {}, el("button", { class: "button plain small", id: "all-classes", onclick: classes }, `and ${state.classes.length - LEGEND} more`)) : null),
     el("p", {}, state.classes.length ? "Ringed rows have a label; fainter colours mean less certain guesses." : "Grey: no label and no guess yet."));
 }
 
@@ -100,7 +101,13 @@ function plan() {
   requestAnimationFrame(() => { planned = false; draw(); });
 }
 
-const resolved = (value) => getComputedStyle(canvas).getPropertyValue(value.slice(4, -1)).trim();
+/** A colour as a canvas understands it. */
+function resolved(value) {
+  canvas.style.color = value;
+  const found = getComputedStyle(canvas).color;
+  canvas.style.color = "";
+  return found;
+}
 
 /** A dot drawn once, and stamped many times. */
 function stamp(fill, radius, ring, ratio) {
@@ -129,7 +136,7 @@ function draw() {
   const crowd = Math.sqrt(scale * scale / n);
   const radius = Math.min(6, Math.max(1.7, crowd / 4));
   const ink = resolved("var(--ink)"), soft = resolved("var(--strong)");
-  const fills = Array.from({ length: 12 }, (_, k) => resolved(`var(--c${k})`));
+  const fills = Array.from({ length: Math.max(2, state.classes.length) }, (_, k) => resolved(by === "sure" ? tint(k) : colour(k)));
   const stamps = new Map();
   const get = (key, make) => { if (!stamps.has(key)) stamps.set(key, make()); return stamps.get(key); };
   const picked = new Uint8Array(n);
@@ -146,7 +153,7 @@ function draw() {
       const share = sure[k] / 255, low = 1 / classes, t = Math.max(0, (share - low) / (1 - low));
       const step = Math.round(t * 8);
       fill = `color-mix(in srgb, ${t < .5 ? fills[1] : fills[0]} ${Math.round(Math.abs(step - 4) * 25)}%, ${soft})`;
-    } else if (code !== NONE) fill = fills[code % 12];
+    } else if (code !== NONE) fill = fills[code];
     return get(`${fill}|${ring}|${size}`, () => stamp(fill, size, ring, ratio));
   };
   for (let k = 0; k < n; k++) {
