@@ -140,7 +140,7 @@ def run(path, models, sets, repetitions, wanted):
 
 
 def curves(path):
-    """Curves beside random sampling, over the repetitions that both have."""
+    """Curves compared with random sampling, over the repetitions that both have."""
     errors = defaultdict(dict)
     for row in read(path):
         key = row["model"], row["set"], row["strategy"]

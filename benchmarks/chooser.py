@@ -2,12 +2,12 @@
 
     python benchmarks/chooser.py run          # everything, resumable
     python benchmarks/chooser.py run --sets g241c,text --splits 3
-    python benchmarks/chooser.py table        # means beside the figures to match
+    python benchmarks/chooser.py table        # means and the figures to match
     python benchmarks/chooser.py run --methods peers --splits 3
     python benchmarks/chooser.py drop         # what each family of kernels buys
     python benchmarks/chooser.py single       # one label of each class, 20 draws
     python benchmarks/chooser.py dense        # what samples and landmarks cost
-    python benchmarks/chooser.py cost         # seconds and memory beside one kNN graph
+    python benchmarks/chooser.py cost         # seconds, memory, and a kNN graph
     python benchmarks/chooser.py million      # a million rows with the fast bank
 
 Every finished split is a line of a CSV file, and a new call goes on where the last one
@@ -121,7 +121,7 @@ FIGURES = {
     ("MNIST", 30): 6.0,
     ("MNIST", 100): 3.3,
 }
-# A bank without samples or landmarks is made up to so many rows.
+# A bank without samples or landmarks is made up to this many rows.
 DENSE_ROWS = 2500
 # Two classes, any number of labels: how good are probabilities and intervals?
 JUDGED = (*(name for name in BOOK if name != "coil"), "g50c", "pcmac")
@@ -195,7 +195,7 @@ def best_log_loss(outputs, y):
 def new_rows(name, n_labels, X, y, labeled):
     """Keep a fifth of the unlabelled rows from the bank, and then predict them.
 
-    Of USPS and MNIST these are their own test rows. The error beside it is of the same
+    Of USPS and MNIST these are their own test rows. The error next to it is of the same
     rows by a model that had them all. Both errors on the other unlabelled rows, which
     both models had, tell how much of the difference comes from having fewer rows.
     """

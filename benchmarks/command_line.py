@@ -1,4 +1,4 @@
-"""Label tables from a few labels: the command line's way beside what one does by hand.
+"""Label tables from a few labels: the command line compared with work by hand.
 
 scikit-learn's bundled sets, four labels per class, written as tables; in the "mixed"
 ones every third column became four words by its quartiles, and a twentieth of the cells

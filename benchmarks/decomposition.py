@@ -5,7 +5,7 @@ gross errors, and is asked for both. A second run on the same matrix computes al
 singular values in every step, each of which takes the same time, so that some are
 enough: the ratio of the times of a step counts, absolute times depend on the machine.
 
-The trackers follow 20,000 rows of 50 features beside the same rules written with NumPy.
+The trackers follow 20,000 rows of 50 features, like the same rules written in NumPy.
 
     python benchmarks/decomposition.py             # and benchmarks/results/
     python benchmarks/decomposition.py 200 80      # smaller, nothing is written

@@ -1,11 +1,11 @@
-"""Measure what a GPU does for fewlabels, beside what it could do.
+"""Measure what a GPU does for fewlabels, and what it could do.
 
 One table: seconds (the median of three warm runs), entries of kernel or distance
-matrices per second, the share of the limit, and the error beside NumPy in double
+matrices per second, the share of the limit, and the error compared with NumPy in double
 precision. Limits are those of the device at hand: products of halves and copies of
 memory are measured in the same run, exponentials and additions are counted from the
 processors and their clock. A product of float32 counts as three of halves. Estimators
-are fitted twice, and the second counts; some tasks have rows for the CPU beside it.
+are fitted twice, and the second counts; some tasks have rows for the CPU too.
 
     python benchmarks/device.py                 # all, and benchmarks/results/device.csv
     python benchmarks/device.py products search # some groups, whose rows are renewed
@@ -250,7 +250,7 @@ def laplacian_svm(device, n):
 
 
 def restarts(device, n):
-    """Local searches side by side, beside threads."""
+    """Local searches side by side, compared with threads."""
     size, n_runs = min(n, 2000), 1000
     X, y = curved(size, 50, 2, 20)
     X = X.astype(np.float64)

@@ -4,7 +4,7 @@
     python benchmarks/embeddings.py report  # the table of the documentation
 
 Of every table only its text is taken, of at most 1,500 rows, with three labels of each
-class; figures are errors in percent on the rows without a label. That words stay beside
+class; figures are errors in percent on the rows without a label. Keeping words next to
 the meaning was decided on the first two tables. The folder of the tables is that of
 `benchmarks/tables.py`.
 """

@@ -1,4 +1,4 @@
-"""Measure the exact solvers, and least-squares clustering beside others.
+"""Measure the exact solvers, and compare least-squares clustering with others.
 
     python benchmarks/exact.py claims        # optimality, time and memory
     python benchmarks/exact.py clustering    # accuracy on sets with known classes
@@ -192,7 +192,7 @@ def old_faithful_time():
 
 
 def million_points(n=1_000_000):
-    """Rank 2: many points, beside a sort of as many floats."""
+    """Rank 2: many points, compared with a sort of as many floats."""
     solve_exact(gaussian_problem(1000, 2))
     floats = np.random.default_rng(0).normal(size=n)
     problem = gaussian_problem(n, 2)
@@ -239,7 +239,7 @@ print(json.dumps([seconds, sort, (peak() - before) / 1024, result.n_trials]))
 
 
 def larger_ranks(cases=LARGER):
-    """Higher ranks: time beside the sorts that the method consists of, and memory."""
+    """Higher ranks: time, that of the sorts within the method, and memory."""
     lines = []
     for rank, n in tqdm(cases, desc="larger ranks", disable=None):
         code = LARGER_CODE.format(folder=str(Path(__file__).parent), rank=rank, n=n)

@@ -36,7 +36,7 @@ from fewlabels.tabular import Table, read_table
 RUNS = tables.RESULTS / "honest_runs.csv"
 NUMBERS = (10, 20, 50, 100)
 MAX_ROWS, MAX_LABELS, MIN_ASKED = 500, 200, 30
-# A numeric column is asked for that has at least so many different values.
+# A numeric target needs at least this many different values.
 MIN_VALUES = 20
 
 

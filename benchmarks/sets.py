@@ -35,7 +35,7 @@ GENERATED = {
 }
 BOOK_LABELS = (10, 100)
 OWN_LABELS = 50
-# The first so many rows are what everyone trains on.
+# All methods train on this many leading rows.
 TRAINING_PART = {"USPS": 7291, "MNIST": 60_000}
 N_RANDOM_SPLITS = 10
 N_DRAWN_SPLITS = 12

@@ -1,4 +1,4 @@
-"""Real tables with native columns: the automatic classifier beside simple methods.
+"""Real tables with native columns: the automatic classifier and simple methods.
 
 Every table is read as a user would read it, cut to at most 2,000 rows, and encoded by
 `TableTransformer` for all methods alike. A few labels stay: some of each class, or some
@@ -8,7 +8,7 @@ rows at random. Figures are errors in percent on the rows without a label.
     python benchmarks/tables.py run wine adult   # some of them
     python benchmarks/tables.py report           # the tables of the documentation
 
-The folder of the tables is named by FEWLABELS_TABLES, or lies beside the checkout;
+The folder of the tables is named by FEWLABELS_TABLES, or lies next to the checkout;
 `packaged.py` makes another one. `index.csv` there names them, `NAME.csv.gz` has the
 label in the column `target`, and results begin with the name of the folder. Rules
 of the automatic classifier were chosen on the tables at even places of the sorted names

@@ -4,7 +4,7 @@ How honest is the expected error?
 
 ``FewLabelsClassifier`` estimates its own error from the labels it has, with an
 interval. Here the truth is known: its error and that of the supervised baseline for 20
-to 160 labels, beside what it expected.
+to 160 labels, compared with what it expected.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause

@@ -56,7 +56,7 @@ def test_tables_run_and_resume(s2rlsc, tmp_path):
     out = tmp_path / "results"
     s2rlsc.main(["tables", "--repetitions", "1", "--out", str(out)])
     raw = lines_of(out / "s2rlsc_repetitions.csv")
-    # The published rows, and the (1+1)-EA beside two of them.
+    # The published rows, and the (1+1)-EA for two of them.
     assert len(raw) == 7 + 2
     errors = {
         m: [float(r["error"]) for r in raw if r["method"] == m] for m in s2rlsc.METHODS
@@ -660,7 +660,7 @@ class TestPeers:
 
     @pytest.mark.slow
     def test_mnist_on_published_draws(self, peers, monkeypatch, tmp_path):
-        """Runs on other digits, resumes, and puts means beside published ones."""
+        """Runs on other digits, resumes, and compares means with published ones."""
         from benchmarks.peers import mnist
 
         X, y = load_digits(return_X_y=True)

@@ -1,4 +1,4 @@
-"""Where things are computed: the same answers on any backend, in the kind given."""
+"""Where things are computed: the same results on any backend, in the type given."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

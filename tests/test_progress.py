@@ -43,7 +43,7 @@ def test_auto_waits_and_asks_for_a_terminal(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    run("auto")  # a terminal, but nothing that takes long
+    run("auto")  # a terminal, but nothing that takes a while
     assert terminal.getvalue() == ""
     monkeypatch.setattr(_progress, "PATIENCE", 0.0)
     run("auto")

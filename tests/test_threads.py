@@ -1,4 +1,4 @@
-"""Threads: how many, what libraries may do inside, and that answers are in order."""
+"""Threads: how many, what libraries may do inside, and that results are in order."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

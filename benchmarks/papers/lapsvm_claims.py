@@ -385,7 +385,7 @@ def least_time(function, repeat=3):
 
 
 def grid_cost(n=4000):
-    """All 49 pairs of weights of the paper's grid beside a single fit."""
+    """All 49 pairs of weights of the paper's grid compared with a single fit."""
     grid = (1e-6, 1e-4, 1e-2, 1e-1, 1.0, 10.0, 100.0)
     X, y, _ = moons(n, 0)
     labeled = np.flatnonzero(y >= 0)

@@ -222,7 +222,7 @@ def moons_norms():
 
 
 def error_curves(dataset, max_iter, sets, repetition=0, step=1):
-    """Error of PCG by iteration, beside Newton's method, with the latter's weights."""
+    """Error of PCG by iteration and of Newton's method, with the latter's weights."""
     shared, weights = parameters_of(dataset)
     split = Split(dataset, data_sets()[dataset], shared, repetition)
     problem, gammas = split.problem("squared_hinge"), weights[NEWTON, ""]

@@ -198,7 +198,7 @@ def our_name(row):
 
 
 def summarise_errors(raw, path):
-    """Put our errors beside the published ones, tables 4, 7, 8 and 12."""
+    """Put our errors next to the published ones, tables 4, 7, 8 and 12."""
     found, rows = results(raw), {}
     for row in published("lapsvm_errors.csv"):
         classifier = our_name(row)

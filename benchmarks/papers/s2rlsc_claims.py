@@ -218,7 +218,7 @@ def speed(n=1000, rank=500):
 
 
 def path_cost(n=1000):
-    """21 values of alpha beside single fits."""
+    """21 values of alpha compared with single fits."""
     lines = []
     for name, rank in (("rank 256", 256), ("full rank", n)):
         X, y = make_gaussian2c(n, rank, random_state=0)

@@ -1,4 +1,4 @@
-"""Table 1 of 003 and tables 2 and 3 of 000 on S2RLSC, beside the published ones."""
+"""Table 1 of 003 and tables 2 and 3 of 000 on S2RLSC, next to the published ones."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -99,7 +99,7 @@ def tables(out, only=None, repetitions=REPETITIONS, methods=METHODS):
 
 
 def summarise(raw, path):
-    """Put our means beside the published ones."""
+    """Put our means next to the published ones."""
     with raw.open() as handle:
         found = {}
         for row in csv.DictReader(handle):

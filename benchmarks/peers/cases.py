@@ -52,7 +52,7 @@ def clusters_case(name, n_labels, split):
 
 
 def growth_case(n):
-    """Two moons with ten labels; a thousand rows beside them are held out."""
+    """Two moons with ten labels; a thousand further rows are held out."""
     from benchmarks.sets import holes
     from sklearn.datasets import make_moons
 

@@ -6,7 +6,7 @@
     python benchmarks/peers/mnist.py run --methods unscaled    # not taken for a table
     python benchmarks/peers/mnist.py run --methods graphs      # our Poisson learning
     python benchmarks/peers/mnist.py run --methods graphlearning
-    python benchmarks/peers/mnist.py report                    # means beside published
+    python benchmarks/peers/mnist.py report                    # and published means
 
 Every finished draw is a line of benchmarks/results/peers_mnist.csv, and a new call goes
 on where the last one stopped. FEWLABELS_PUBLISHED names the folder with poisson.csv,
@@ -186,7 +186,7 @@ def run(path, *, methods, embedding=None, device=None, draws=10, rows=None):
 
 
 def report(path):
-    """Means over the draws, with deviations, beside the published means."""
+    """Means over the draws, with deviations, and the published means."""
     found = defaultdict(lambda: defaultdict(list))
     for line in read(path).values():
         accuracy = float(line["accuracy"])
@@ -232,7 +232,7 @@ def main(arguments=None):
     parser.add_argument("--embedding", type=Path, help="file that has Z")
     parser.add_argument("--device", help="cuda, for fewlabels")
     parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--rows", type=int, help="only so many, for a quick look")
+    parser.add_argument("--rows", type=int, help="only this many, for a quick look")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args(arguments)
     given.out.mkdir(parents=True, exist_ok=True)

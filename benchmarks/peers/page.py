@@ -33,7 +33,7 @@ from benchmarks.peers.wins import (
 from benchmarks.reports.fill import table_of
 
 PICTURE = "peers_growth.png"
-# What stands beside methods with fewer splits.
+# Shown together with methods that have fewer splits.
 BESIDE = ("FewLabelsClassifier", "SVC", "poisson")
 
 
@@ -148,7 +148,7 @@ def labels_section(lines, late):
 
 
 def late_section(late, show):
-    """Methods with fewer splits, beside some of the others."""
+    """Methods with fewer splits, and some of the others for comparison."""
     if not late:
         return []
     return [

@@ -1,4 +1,4 @@
-"""Run fewlabels beside what one would use instead, and write tables and a page.
+"""Compare fewlabels with its alternatives, and write tables and a page.
 
     python benchmarks/peers/run.py                      # everything, resumable: hours
     python benchmarks/peers/run.py --splits 1 --limit 20          # a shorter look

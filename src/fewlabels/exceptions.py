@@ -8,11 +8,11 @@ __all__ = ["DisconnectedGraphWarning", "IgnoredParameterWarning"]
 
 
 class DisconnectedGraphWarning(UserWarning):
-    """A graph is disconnected, so that the answers for some of its rows are guesses."""
+    """A graph is disconnected: predictions for some of its rows are guesses."""
 
 
 class IgnoredParameterWarning(UserWarning):
-    """A parameter was given that has no effect beside the others."""
+    """A parameter was given that has no effect given the others."""
 
 
 def warn_ignored(parameter: str, reason: str) -> None:

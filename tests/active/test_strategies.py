@@ -243,7 +243,7 @@ class Column(StandardScaler):
 
 class TestVarianceReduction:
     def test_large_numbers(self, rng):
-        """A ridge of 1 is lost beside them, and three columns make no full rank."""
+        """A ridge of 1 is lost to rounding, and three columns do not make full rank."""
         X, y = 1e8 * rng.normal(size=(30, 3)), np.repeat([0, 1, -1], 10)
         rows, utilities = VarianceReduction(random_state=0).query(X, y, n_queries=3)
         assert np.unique(rows).size == 3

@@ -361,7 +361,7 @@ class TestWithoutEvidence:
         assert "fixed average" in model.explain()
 
     def test_one_label_of_each_of_two_clouds(self):
-        """No graph tells them apart in so many dimensions, but clusters do."""
+        """No graph separates them in this many dimensions, but clusters do."""
         truth = np.arange(300) % 2
         X = np.random.default_rng(0).normal(size=(300, 60))
         X[:, :20] += 0.54 * (2 * truth[:, None] - 1)

@@ -1,4 +1,4 @@
-"""Small copies of fitted models, and what is left of their answers."""
+"""Small copies of fitted models, and whether their predictions stay."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -1,4 +1,4 @@
-"""Automatic estimators give the same answers whatever the number of threads."""
+"""Automatic estimators give the same predictions whatever the number of threads."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

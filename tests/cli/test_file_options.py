@@ -1,4 +1,4 @@
-"""Options in a file beside the table."""
+"""Options in a file next to the table."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -30,7 +30,7 @@ def labels(n_given=8, mark=""):
 
 
 def write(path, cells, kinds=None, name="x", head=()):
-    """A table with one column beside the labels."""
+    """A table with one column besides the labels."""
     rows = [*head, [name, "kind"]]
     rows += [list(row) for row in zip(cells, kinds or labels(), strict=True)]
     path.write_text(text_of(rows), encoding="utf-8")

@@ -143,7 +143,7 @@ def test_the_expected_error_says_what_fewer_rows_cost():
     assert (
         "learned from 12 labels and 200 of 888 other rows; from half of these" in text
     )
-    assert text.endswith("% of the answers changed")
+    assert text.endswith("% of the predictions changed")
 
 
 def test_several_models_are_averaged():
@@ -241,7 +241,7 @@ def test_regression():
     assert model.score(lazy, t) > 0.8
     assert model.predict(lazy).dtype == np.float64
     assert isinstance(model.to_local(), FewLabelsRegressor)
-    assert "answers 0." in str(model.expected_error_)
+    assert "predictions 0." in str(model.expected_error_)
     several = clone(model).set_params(n_models=2).fit(lazy, y)
     assert_allclose(several.to_local().predict(X), several.predict(lazy).compute())
     with pytest.raises(ValueError, match="y contains infinity"):

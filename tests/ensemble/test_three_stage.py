@@ -81,7 +81,7 @@ def test_a_perfect_first_classifier_stays_alone():
 def test_no_dispute():
     X, y = make_moons(50, random_state=0)
     stubborn = DummyClassifier(strategy="constant", constant=0)
-    with pytest.warns(UserWarning, match="better than a coin"):
+    with pytest.warns(UserWarning, match="better than guessing"):
         model = ThreeStageBoostClassifier(stubborn).fit(X, y)
     assert len(model.estimators_) == 1
 

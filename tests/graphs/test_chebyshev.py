@@ -1,4 +1,4 @@
-"""Leading eigenvectors of Laplacians: two solvers, one answer."""
+"""Leading eigenvectors of Laplacians: two solvers, one result."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

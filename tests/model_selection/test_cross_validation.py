@@ -37,7 +37,7 @@ def moons():
 
 
 class Spy(ClassifierMixin, BaseEstimator):
-    """Remembers what it was shown, and answers with a label per training row."""
+    """Remembers what it was shown, and predicts a label per training row."""
 
     seen: list = []  # noqa: RUF012
 

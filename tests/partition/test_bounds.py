@@ -191,7 +191,7 @@ def test_branch_and_bound_stops_where_it_is_told(rng):
 
 
 def test_the_root_keeps_to_the_time_limit(rng, monkeypatch):
-    """What takes long is neither relaxed nor branched when the time is over."""
+    """Neither relaxation nor branching starts after the time limit."""
     K = np.exp(rng.normal(size=(40, 3)) @ rng.normal(size=(3, 40)))
     problem = PartitionProblem.from_kernel(K @ K.T, np.zeros(40), balance=0.3)
 

@@ -183,7 +183,7 @@ def test_the_file_helps():
         {"rent": rents, "text": ["3 days ago", "set out", "out"]}
     )
     assert rent.notation == "plain"
-    # The answer is that of the whole table, also where columns are left out.
+    # The notation is that of the whole table, even if columns are left out.
     assert Table.from_frame(other).without(["size"]).decimal_sign() == (",", True)
 
 

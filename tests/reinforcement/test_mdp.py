@@ -215,7 +215,7 @@ class TestForms:
             ({"rewards": [np.inf, 1.0]}, "finite"),
             ({"rewards": np.ones((3, 2, 3))}, "when stacked"),
             ({"gamma": 1.0}, "policy_gain"),
-            ({"terminal": [2]}, "beyond"),
+            ({"terminal": [2]}, "unknown"),
             ({"terminal": [0.5]}, "mask"),
             ({"available": [[True]]}, "available has shape"),
             ({"available": [[False, False], [True, True]]}, "without any action"),
@@ -230,7 +230,7 @@ class TestForms:
     @pytest.mark.parametrize(
         ("policy", "message"),
         [
-            ([0, 2], "beyond"),
+            ([0, 2], "unknown"),
             ([0.0, 1.0], "expected one integer"),
             ([[0.5, 0.6], [1, 0]], "add up to 1"),
             ([0, 0, 0], "expected one integer"),

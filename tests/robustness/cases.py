@@ -1,4 +1,4 @@
-"""One case: a strange problem, an estimator, and answers that must agree."""
+"""One case: a strange problem, an estimator, and predictions that must agree."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -40,7 +40,7 @@ POWER_WITH_PARAMS = 40
 
 FAR = {"far row", "far unlabelled row", "islands", "weak links"}
 
-# Up to so many rows, all partitions of what these estimators see are tried.
+# Up to this many rows, all partitions of what these estimators see are tried.
 MOST_ROWS = 12
 CENTRED = {"RLSClustering linear", "RLSClustering exact"}
 
@@ -81,7 +81,7 @@ def problem_for(method, rng, more=None):
 
 
 def run_estimator(seed, name, *, wide=True):
-    """One problem, one estimator, up to six answers."""
+    """One problem, one estimator, up to six fits."""
     rng = np.random.default_rng(seed)
     method = METHODS[name]
     more = np.random.default_rng([seed, 1]) if wide else None
@@ -143,7 +143,7 @@ def run_estimator(seed, name, *, wide=True):
 
 
 def ask(method, problem):
-    """The answers of an estimator, and its warnings."""
+    """The predictions of an estimator, and its warnings."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         return answers(method, problem), heard

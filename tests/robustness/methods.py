@@ -1,4 +1,4 @@
-"""Every public estimator, and the ways in which its answers must not change."""
+"""Every public estimator, and the changes that its predictions must not depend on."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -46,18 +46,18 @@ class Method:
     ways: tuple[str, ...] = ALL
     kind: str = "decisions"
     learns: str = "labels"
-    graph: bool = False  # answers hang on who is whose neighbour
+    graph: bool = False  # predictions depend on which rows are neighbours
     units: dict[str, int] = field(default_factory=dict)  # powers of the rows' unit
-    columns: int | None = None  # only so many, where more leave nothing to learn
+    columns: int | None = None  # at most this many: more leave nothing to learn
     wraps: bool = False  # a model of scikit-learn, whose digits are its own affair
     unit: str = ""  # what sets it: the "spread" of rows, or the "size" of values
     seen: tuple[str, ...] = ()  # ways in which only rows learnt from are compared
-    best: str = ""  # the optimised value, by which answers are equally good
+    best: str = ""  # the optimised value, by which predictions are equally good
     free: str = ""  # an objective that no rule raises which costs and loses nothing
     first: bool = False  # of copies with different labels, the first decides
     divides: bool = False  # copies of a row, by class sizes: the first is predicted
     bridged: bool = False  # a weak link between components carries all their charge
-    every: int = 1  # costly ones are asked in one of so many rounds
+    every: int = 1  # costly ones are tried once in this many rounds
 
 
 def rows_of(method, X):
@@ -163,7 +163,7 @@ def answers(method, problem):
 
 
 def agree(method, base, other, single, way=""):
-    """Whether two answers say the same where they say anything clearly."""
+    """Whether two sets of predictions agree where they are clear."""
     if base.shape != other.shape:
         return False
     finite = np.isfinite(base)
@@ -221,7 +221,7 @@ def is_as_found(method, problem, base):
 
 
 def equally_good(method, problem, other):
-    """Whether two answers that differ reach the same value, to nine digits.
+    """Whether two predictions that differ reach the same value, to nine digits.
 
     An objective of which nothing is left to rounding is least for any rule that
     separates the rows at no cost: which one is found, nothing determines.
@@ -243,7 +243,7 @@ PRECISE = LogisticRegression(solver="newton-cholesky", tol=1e-8)
 
 
 class DirectRidge(Ridge):
-    """Ridge regression, the same for dense and sparse rows, also beside a far one."""
+    """Ridge regression, the same for dense and sparse rows, also next to a far one."""
 
     def fit(self, X, y, sample_weight=None):
         self.solver = "svd"
@@ -261,7 +261,7 @@ RIDGE = DirectRidge()
 
 
 def _graph(make, **kwargs):
-    """A method whose answers hang on who is whose neighbour."""
+    """A method whose predictions depend on which rows are neighbours."""
     return Method(make, graph=True, **kwargs)
 
 

@@ -80,7 +80,7 @@ def _bundled(name):
 
 
 def _shared():
-    """Columns of numbers of the tables beside the repository, where there are any."""
+    """Columns of numbers of the tables next to the repository, if there are any."""
     import pandas as pd
 
     loaders = []

@@ -28,7 +28,7 @@ class Problem:
     domain: Any
     X_new: Any
     asked: tuple[Any, ...] = ()  # where they differ from X and X_new
-    back: Any = None  # positions of the answers, where rows changed places
+    back: Any = None  # positions of the predictions, where rows were permuted
     scale: float = 1.0
     weight: float | None = None  # of every row, where one is given
     reach: int = 20  # the largest power of two that rows are moved by

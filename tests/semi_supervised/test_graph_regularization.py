@@ -104,7 +104,7 @@ def test_poisson_functions_solve_the_equation(solver, graph, rng):
 
 
 def test_poisson_in_components():
-    """Each component has its own mean; one without a label has no answer."""
+    """Each component has its own mean; one without a label has no prediction."""
     W = np.zeros((9, 9))
     for start in (0, 3, 6):
         for i in (start, start + 1):

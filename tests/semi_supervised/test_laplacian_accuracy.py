@@ -108,7 +108,7 @@ def test_max_iter_of_the_dual_is_kept(rng):
     "size", [0.0, 1e-170, 1e-8, 1e6, 7e5, 1e9, 1e160], ids=lambda size: f"{size:g}"
 )
 def test_rows_of_any_size(cls, kernel, size, rng):
-    """An answer, or a sentence with the remedy; copies among labelled rows."""
+    """A prediction, or an error with the remedy; copies among labelled rows."""
     X = size * np.repeat(rng.normal(size=(20, 3)), 2, axis=0)
     y = np.where(np.arange(40) < 20, np.arange(40) // 2 % 2, -1)
     for solver in ("dense", "low_rank"):
@@ -121,7 +121,7 @@ def test_rows_of_any_size(cls, kernel, size, rng):
                 continue
             try:
                 model.fit(X, y)
-            except ValueError as error:  # copies, where 1 is lost beside the kernel
+            except ValueError as error:  # copies, where 1 is lost to rounding
                 if kernel == "linear" and "scale X" in str(error):
                     continue
                 raise

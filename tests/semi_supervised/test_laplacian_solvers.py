@@ -412,7 +412,7 @@ class TestStopping:
         assert (decrease >= 0).all()
 
     def test_stability(self, problem):
-        """The printed rule, computed beside it."""
+        """The published rule, computed separately."""
         decisions = []
 
         def watch(state):

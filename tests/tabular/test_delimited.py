@@ -39,7 +39,7 @@ def files(draw):
         max_size=6,
     )
     odd = st.text('ab "\n\r,;\t|=é€', max_size=6)
-    # A first field of blanks alone would be a blank line to whoever reads it.
+    # A first field of spaces alone would be read as a blank line.
     cell = st.one_of(plain.map(lambda t: (t, t)), odd.map(lambda t: (t, in_quotes(t))))
     width = draw(st.integers(2, 4))
     rows = draw(st.lists(st.tuples(*[cell] * width), min_size=2, max_size=6))

@@ -120,7 +120,7 @@ def test_numbers_taken_as_classes_are_noted_where_they_may_be_a_quantity(labels,
 
 
 def quantity(labels, **options):
-    """Read labels beside a column with decimal commas."""
+    """Read labels of a table that has a column with decimal commas."""
     frame = {"size": ["1,5", "2,75"] * (len(labels) // 2), "k": labels}
     return read_target(Table.from_frame(frame), "k", **options)
 

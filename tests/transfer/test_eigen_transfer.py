@@ -123,6 +123,6 @@ class TestSettings:
 def test_rows_of_zeros_are_named(rng):
     X, y = rng.random((12, 3)), np.array([0, 1] * 3 + [-1] * 6)
     X[-2:] = 0
-    with pytest.warns(UserWarning, match="2 unlabelled rows have no feature"):
+    with pytest.warns(UserWarning, match="2 unlabelled rows hold only zeros"):
         model = EigenTransferClassifier(2).fit(X, y)
     assert_array_equal(model.embedding_[-2:], 0)

@@ -58,7 +58,7 @@ class SampleCost(NamedTuple):
     >>> from fewlabels.dask import SampleCost
     >>> print(SampleCost(1000, 10, 200, ErrorEstimate(0.1, 0.05, 0.2), 0.03))
     learned from 10 labels and 200 of 990 other rows; from half of these 10.0 %, with
-    3.0 % of the answers changed
+    3.0 % of the predictions changed
     """
 
     n_rows: int
@@ -77,10 +77,10 @@ class SampleCost(NamedTuple):
             return text
         if self.half_error.percent:
             error = f"{100 * self.half_error.value:.1f} %"
-            change = f"{100 * self.changed:.1f} % of the answers changed"
+            change = f"{100 * self.changed:.1f} % of the predictions changed"
         else:
             error = f"{self.half_error.value:.3g}"
-            change = f"answers {self.changed:.3g} away"
+            change = f"predictions {self.changed:.3g} away"
         return f"{text}; from half of these {error}, with {change}"
 
 
@@ -250,11 +250,11 @@ def learn(
     fewer = chosen(n_sampled // 2)
     half = fitted(fewer)
     probe = take_rows(drawn.rows, np.setdiff1d(places, fewer)[:PROBE_ROWS])
-    answers, others = model.predict(probe), half.predict(probe)
+    predicted, others = model.predict(probe), half.predict(probe)
     if is_classifier(model):
-        changed = float(np.mean(answers != others))
+        changed = float(np.mean(predicted != others))
     else:
-        changed = float(np.sqrt(np.mean((answers - others) ** 2)))
+        changed = float(np.sqrt(np.mean((predicted - others) ** 2)))
     return Learned(model, n_sampled, half.expected_error_, changed)
 
 

@@ -18,7 +18,7 @@ from fewlabels._sklearn import validate_fitted
 
 
 class FloatTransformer(TransformerMixin, BaseEstimator):
-    """A transformer of rows in the types of floats that it names."""
+    """A transformer that keeps the precision of its rows."""
 
     _dtypes: ClassVar[tuple[type, ...]] = FLOATS
 

@@ -144,8 +144,8 @@ def cca_eigen(X: Any, Y: Any, *, alpha: float = 0.0) -> CanonicalPairs:
     check_number("alpha", alpha, 0)
     X, Y, eps = centered_views(X, Y)
     # With M M' the pseudo-inverse of C_xx, w_x = M u makes it a symmetric problem
-    # without C_xx, and a singular C_xx no problem. LAPACK is off by some units of the
-    # largest eigenvalue in those that should be zero.
+    # without C_xx, and a singular C_xx no problem. LAPACK computes those that should be
+    # zero to a few rounding errors of the largest.
     M_x, M_y = (
         inverse_square_root(
             V.T @ V + alpha * np.eye(V.shape[1]), tol=8 * max(V.shape) * eps

@@ -193,7 +193,7 @@ def robust_pca(
     relaxation : float, default=None
         Weight of both penalties, by which the singular values of A come out too small.
         None takes 1e-7 of the largest singular value of D, for data without other
-        noise. Smaller ones are hard to converge to. With noise of standard deviation s
+        noise. Smaller ones converge slowly. With noise of standard deviation s
         in all entries, take :math:`s \sqrt{2 \max(m, n)}`.
     eta : float, default=0.9
         Factor by which the weight falls in each step. Where the parts are hard to tell
@@ -326,7 +326,7 @@ class RobustPCA(Projection):
         Weight of the sparse part; "auto" takes 1 / sqrt(max(X.shape)).
     relaxation : float, default=None
         Weight of both penalties relative to half the squared error X - A - E; None for
-        a value so small that there is no such error. For noise in all entries, see
+        a value small enough to leave no such error. For noise in all entries, see
         :func:`robust_pca`.
     eta : float, default=0.9
         Factor by which the weight falls in each step.

@@ -161,10 +161,9 @@ def penalized_matrix_decomposition(
         \max_{u, v} \; u^\top M_k v \quad \text{subject to} \quad
         \|u\|_2 \le 1, \; \|v\|_2 \le 1, \; \|u\|_1 \le c_1, \; \|v\|_1 \le c_2
 
-    is solved for u and v in turn, from the leading right singular vector of
-    :math:`M_k` on, and :math:`M_{k+1} = M_k - d_k u v^\top` with
-    :math:`d_k = u^\top M_k v`. No step makes the objective smaller; the end is a local
-    maximum.
+    is solved for u and v in turn, from the leading right singular vector of :math:`M_k`
+    on, and :math:`M_{k+1} = M_k - d_k u v^\top` with :math:`d_k = u^\top M_k v`. No
+    step makes the objective smaller; the result is a local maximum.
 
     Parameters
     ----------
@@ -218,7 +217,7 @@ def penalized_matrix_decomposition(
     objectives, converged = [], True
     noise = max(M.shape) * np.finfo(np.float64).eps * np.max(np.abs(M))
     for k in range(n_components):
-        if np.max(np.abs(M)) <= noise:  # nothing is left, or nothing was there
+        if np.max(np.abs(M)) <= noise:  # nothing is left to decompose
             objectives.append(np.zeros(0))
             continue
         u_k, v_k, course, settled = _one_pair(M, bound_u, bound_v, tol, max_iter)

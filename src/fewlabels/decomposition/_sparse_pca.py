@@ -228,7 +228,7 @@ def sparse_loadings(
     n_components : int
         Number of directions.
     alpha : float or array-like of shape (n_components,), default=1.0
-        Weights of the l1 norms, of the size of sums of squares of X: from
+        Weights of the l1 norms, on the scale of sums of squares of X: from
         :math:`2 \max |X^\top X a_j|` on, a direction is zero.
     ridge_alpha : float, default=1e-3
         Weight of the squared l2 norm; inf for the limit in which
@@ -334,15 +334,15 @@ class ElasticNetSparsePCA(Projection):
 
     The components are the columns of B, scaled to unit length: combinations of few
     features. Without the l1 norms they are the principal directions.
-    :class:`sklearn.decomposition.SparsePCA` solves another problem, with orthogonality
-    neither of directions nor of scores, and codes that are not linear in the rows.
+    :class:`sklearn.decomposition.SparsePCA` solves another problem, whose directions
+    and scores are not orthogonal and whose codes are not linear in the rows.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of components.
     alpha : float or array-like of shape (n_components,), default=1.0
-        Weights of the l1 norms, of the size of sums of squares of X: the larger, the
+        Weights of the l1 norms, on the scale of sums of squares of X: the larger, the
         fewer features.
     ridge_alpha : float, default=1e-3
         Weight of the squared l2 norm, which matters with more features than rows; inf

@@ -178,7 +178,8 @@ class MinorComponentAnalysis(Projection):
         X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
         n, d = X.shape
         self._check_n_components(d)
-        # In double precision: the minor directions drown in the rounding of the others.
+        # In double precision: rounding errors of the others would swamp the minor
+        # directions.
         rows = X.astype(np.float64, copy=False)
         mean = rows.mean(axis=0)
         # All directions are needed, those without any variance too.

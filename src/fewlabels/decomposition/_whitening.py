@@ -98,10 +98,9 @@ class ZCAWhitening(OneToOneFeatureMixin, FloatTransformer):
     Parameters
     ----------
     eps : float, default=0.0
-        Added to the variances :math:`\Lambda`; of the size of the variance of the
-        noise, it keeps noise from being amplified. With 0 the whitened
-        training rows have covariance I, on the directions in which they vary at all:
-        others stay at zero.
+        Added to the variances :math:`\Lambda`; about the variance of the noise, it
+        keeps noise from being amplified. With 0 the whitened training rows have
+        covariance I, on the directions in which they vary at all: others stay at zero.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Threads come with scikit-learn; whoever looks for pictures need not wait for it.
+    # Imported late: finding pictures does not need scikit-learn, which threads load.
     if name in ("EmbeddedFiles", "embed_files"):
         from fewlabels.embeddings import _files
 

@@ -19,7 +19,7 @@ from fewlabels.ensemble._base import BoostedClassifier, seeded
 
 
 class ThreeStageModel(NamedTuple):
-    """Three classifiers, or one where filtering found nothing to teach.
+    """Three classifiers, or one if filtering left nothing to learn.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ def three_stage_boost(
     if np.unique(codes).size == 2 and wrong.mean() >= 0.5:
         warnings.warn(
             f"The weak learner misclassifies {100 * wrong.mean():.0f} % of the rows: "
-            "boosting needs one that is better than a coin. Use a richer estimator.",
+            "boosting needs one that is better than guessing. Use a richer estimator.",
             stacklevel=2,
         )
     if wrong.all():

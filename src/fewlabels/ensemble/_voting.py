@@ -259,9 +259,9 @@ class RejectVotingClassifier(VotingClassifier):
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            The predicted classes, with the marker for "no label" at rejected rows. Of
-            classes without room for a marker (booleans, fixed-width strings) the type
-            changes to one that has.
+            The predicted classes, with the marker for "no label" at rejected rows.
+            Classes without room for a marker (booleans, fixed-width strings) are
+            converted to a type that has one.
         """
         check_is_fitted(self)
         winners = self._vote(X, self.alpha).winners

@@ -1,4 +1,4 @@
-"""Kernel alignment, and the features that keep the kernel matrix as it is."""
+"""Kernel alignment, and the features that preserve the kernel matrix."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -71,8 +71,8 @@ class FisherLinearClassifier(_LinearClassifier):
     Parameters
     ----------
     threshold : {"midpoint", "bayes"}, default="midpoint"
-        Whether all classes count the same, or more the more rows are labelled with
-        them: "bayes" adds the logarithm of its share.
+        Whether all classes count the same, or in proportion to their labels: "bayes"
+        adds the logarithm of the share of a class.
     shrinkage : float, default=0
         Between 0 and 1: S is mixed with that share of the mean variance times the
         identity. With few labels some is needed.

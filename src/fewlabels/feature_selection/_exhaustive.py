@@ -48,7 +48,7 @@ class ExhaustiveFeatureSelector(MetaEstimatorMixin, FeatureSelector):
         Mean score of the best subset; the first in lexicographic order of the smallest,
         where several are equally good.
     scores_ : dict of tuple to float
-        Mean score of every subset; one of nan is never the best.
+        Mean score of every subset; a score of nan is never the best.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -22,7 +22,7 @@ from fewlabels.feature_selection._base import FeatureSelector
 # A share of variance below this has lost digits where it is a difference from one.
 _CANCELLED = 1e-3
 
-# Dissimilarities as near to each other as this share are equal but for rounding.
+# Dissimilarities that differ by less than this share are equal up to rounding.
 TIE_TOL = 1e-10
 
 
@@ -210,7 +210,7 @@ class FeatureClusters(NamedTuple):
 def _ties(D: NDArray[Any], tol: Any) -> NDArray[np.float64]:
     """Make dissimilarities equal that differ by rounding errors, which decide no tie.
 
-    In ascending order, a value as near to the one before it becomes the same.
+    In ascending order, a value this close to the one before it becomes the same.
     """
     values, near = D.ravel(), np.broadcast_to(tol, D.shape).ravel()
     order = np.argsort(values, kind="stable")
@@ -226,7 +226,7 @@ def cluster_features(
 ) -> FeatureClusters:
     r"""Keep features that stand for their nearest ones, and drop these.
 
-    Again and again, the feature whose k-th nearest feature is nearest of all is kept,
+    In every round, the feature whose k-th nearest feature is nearest of all is kept,
     and its k nearest are dropped; k is `n_neighbors` at first. The dissimilarity
     :math:`\epsilon` to the k-th in the first round is the limit for all others: where
     no feature has k others within it, k is lowered. It ends when k is 1, and all

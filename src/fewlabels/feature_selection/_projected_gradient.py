@@ -70,7 +70,7 @@ def spectral_projected_gradient(
     x0 : array-like of shape (n,)
         Where to start; projected first.
     memory : int, default=10
-        Number of values that a step is compared with; 1 lets the function only fall.
+        Number of values that a step is compared with; with 1 the function never rises.
     tol : float, default=1e-6
         Stop where no entry of :math:`P(x - \nabla f(x)) - x` is larger.
     max_iter : int, default=1000
@@ -123,7 +123,7 @@ def spectral_projected_gradient(
                 break
             share /= 2
         if share < MIN_STEP:
-            break  # the gradient promises what rounding errors do not allow
+            break  # the promised decrease is below rounding errors
         u, y = new_x - x, new_gradient - gradient
         curvature = float(u @ y)
         step = float(u @ u) / curvature if curvature > 0 else MAX_STEP

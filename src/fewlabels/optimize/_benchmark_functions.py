@@ -31,7 +31,7 @@ class BenchmarkFunction:
     minimum : float or None
         The smallest value in the box; None where it is not known.
     minimizers : ndarray of shape (n_minimizers, n_dim)
-        Where it is attained; one point of each set where that is not a point.
+        Where it is attained; one point of every connected set.
     is_separable : bool
         Whether it is a sum of functions of one variable each.
     is_differentiable : bool
@@ -319,9 +319,9 @@ def benchmark_function(
 
     Notes
     -----
-    The minima are those of the formulas, computed afresh; many that are printed
-    elsewhere are not. "mishra_1" and "mishra_2" are named as in the textbook; they are
-    better known as the second and the sixth function of Mishra.
+    The minima are recomputed from the formulas; many published ones are wrong.
+    "mishra_1" and "mishra_2" are named as in the textbook; they are better known as the
+    second and the sixth function of Mishra.
 
     References
     ----------

@@ -294,7 +294,7 @@ class _ReducedVariance:
 
     def start(self, x0: ArrayLike | None, problem: FiniteSumProblem) -> NDArray[Any]:
         w = start_point(x0, problem.n_features)
-        w[self.unused] = 0.0  # no row moves these, and the penalty wants them gone
+        w[self.unused] = 0.0  # no row moves these: the penalty alone sets them to zero
         return w
 
 

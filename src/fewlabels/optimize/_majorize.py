@@ -31,7 +31,7 @@ def mm_minimize(
     max_iter: int = 1000,
     tol: float = 1e-8,
 ) -> OptimizationResult:
-    r"""Minimise by minimising functions that lie above and touch.
+    r"""Minimise a function by surrogates that lie above it and touch it.
 
     A surrogate :math:`h(\cdot | x_m)` majorises the objective g at :math:`x_m` if
     :math:`h(x | x_m) \ge g(x)` for all x, with equality at :math:`x_m`. A step goes to
@@ -166,7 +166,7 @@ class QuadraticMajorizer:
 
 
 def quadratic_majorizer(L: Any, x0: Any, M: Any = None) -> QuadraticMajorizer:
-    r"""Lay a simpler quadratic function above :math:`x^* L x`, touching at a point.
+    r"""Bound :math:`x^* L x` from above by a simpler quadratic that touches it.
 
     .. math::
         x^* L x \le x^* M x + 2 \operatorname{Re} x^* (L - M) x_0 + x_0^* (M - L) x_0

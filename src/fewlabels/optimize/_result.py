@@ -148,7 +148,7 @@ class Monitor:
         elif self.reason == "max_iter" and self.tol > 0:
             warn_not_converged(
                 f"{self.solver} made max_iter={self.max_iter} iterations without "
-                f"meeting tol={self.tol:g} (violation {columns[3, -1]:.3g}, asked "
+                f"meeting tol={self.tol:g} (violation {columns[3, -1]:.3g}, needed "
                 f"{self.target:.3g}): raise max_iter or tol{advice}.",
                 stacklevel=4,
             )

@@ -54,9 +54,9 @@ class Centered(NamedTuple):
     y : ndarray of shape (n_labeled,)
         Their targets.
     X_mean : ndarray of shape (n_features,)
-        What was taken off each feature; zeros without an intercept.
+        Mean of each feature; zeros without an intercept.
     y_mean : float
-        What was taken off the targets.
+        Mean of the targets.
     """
 
     X: Floats

@@ -36,7 +36,7 @@ def principal_component_path(
     y : array-like of shape (n_samples,)
         Targets, with the mean taken off.
     n_components : int, default=None
-        The largest k; None for the rank of X, beyond which there are no components.
+        The largest k; None for the rank of X, beyond which there are none.
 
     Returns
     -------

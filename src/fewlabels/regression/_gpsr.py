@@ -125,10 +125,10 @@ def gpsr(
     .. math:: \min_x \; \frac{1}{2 n} \|y - A x\|^2 + \alpha \|x\|_1
 
     With :math:`x = u - v` and :math:`u, v \ge 0` this is a smooth problem with bounds,
-    for :math:`z = (u, v)` with the gradient :math:`(\alpha + g, \alpha - g)`,
-    :math:`g = A^\top (A x - y) / n`. Steps follow the negative gradient and are
-    projected on the bounds. A is needed for products with A and its transpose only, one
-    of each in a step.
+    for :math:`z = (u, v)` with the gradient :math:`(\alpha + g, \alpha - g)`, :math:`g
+    = A^\top (A x - y) / n`. Steps follow the negative gradient and are projected on the
+    bounds. A is needed only for products with it and its transpose, one of each per
+    step.
 
     Parameters
     ----------
@@ -470,7 +470,7 @@ class GPSR(LinearRegressor):
     monotone : bool, default=False
         Whether the objective must never rise, for ``variant="bb"``.
     working_set : bool, default=True
-        Whether to work on the columns that matter only, see :func:`gpsr`.
+        Whether to work only on the columns that matter, see :func:`gpsr`.
     continuation : int, default=0
         Number of larger weights to solve roughly before.
     debias : bool, default=False

@@ -31,7 +31,7 @@ def total_least_squares(X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Rows, without a column of ones: take the means off instead.
+        Rows, without a column of ones: subtract the means instead.
     y : array-like of shape (n_samples,)
         Targets.
 
@@ -43,8 +43,8 @@ def total_least_squares(X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        If no solution exists: y has nothing of the weakest direction of X, and is
-        farther from X than that direction is long.
+        If no solution exists: y has no component along the weakest direction of X, and
+        is farther from the span of X than the singular value of that direction.
 
     See Also
     --------
@@ -102,7 +102,7 @@ class TotalLeastSquares(LinearRegressor):
     Parameters
     ----------
     fit_intercept : bool, default=True
-        Whether to fit :math:`b_0`, which has no error: the means are taken off.
+        Whether to fit :math:`b_0`, which has no error: the means are subtracted.
 
     Attributes
     ----------

@@ -183,7 +183,7 @@ class TabularEnv:
         made = TabularEnv.__new__(TabularEnv)
         tables = tables_from_gymnasium(env)
         start = np.atleast_1d(getattr(env.unwrapped, "initial_state_distrib", 1.0))
-        # An end that was added is where no episode begins.
+        # No episode begins in an end state that was added.
         start = np.pad(start, (0, len(tables.terminal) - len(start)))
         made._set(tables, start, 0.0, "normal", max_steps)
         return made

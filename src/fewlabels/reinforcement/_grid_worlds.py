@@ -210,7 +210,7 @@ def make_maximization_bias(
     Parameters
     ----------
     n_actions : int, default=10
-        Actions in state 1, two at least.
+        Actions in state 1, at least two.
     mean : float, default=-0.1
         Mean of their rewards.
     scale : float, default=1.0

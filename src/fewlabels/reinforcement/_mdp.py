@@ -171,7 +171,7 @@ class MDP:
             chosen = np.where(live, given, 0)
             if chosen.min() < 0 or chosen.max() >= self.n_actions:
                 raise ValueError(
-                    f"policy names an action beyond the {self.n_actions} there are."
+                    f"policy names an unknown action: there are {self.n_actions}."
                 )
             found = np.zeros((self.n_states, self.n_actions))
             found[np.arange(self.n_states), chosen] = 1.0
@@ -210,7 +210,7 @@ def policy_gain(mdp: MDP, policy: ArrayLike) -> NDArray[np.float64]:
         E_\pi \left[ \sum_{t=0}^{h-1} r_t \mid s_0 = s \right]
 
     It is the limit of :math:`(1 - \gamma) V_\gamma^\pi(s)` as the discount approaches
-    1. States that the process returns to for ever share the gain of their class, from
+    1. States that the process returns to forever share the gain of their class, from
     the stationary distribution; the others get the mean over the classes that they end
     in.
 
@@ -321,7 +321,7 @@ def _gain_bounds(
         loss = gain[:, None] - mdp._backup(gain, 1.0, rewarded=False)
         if loss.min() >= -noise:
             # No action leads to a larger gain. Those that lead to a smaller one may
-            # have a large h: with a multiple of g added to h, they have not.
+            # have a large h, which a multiple of g added to h makes up for.
             excess = change - gain[:, None]
             costly = (loss > noise) & np.isfinite(loss)
             multiple = (excess[costly] / loss[costly]).max(initial=0.0)
@@ -343,7 +343,7 @@ def gain_policy_iteration(
 
     An action is replaced where another one makes the right side of the first equation
     larger; where there is none, one that makes that of the second larger without loss
-    in the first. The end is a policy that cannot be improved so.
+    in the first. It ends with a policy that cannot be improved this way.
 
     Parameters
     ----------

@@ -191,7 +191,7 @@ def double_estimator(
     Parameters
     ----------
     samples : sequence of array-like of shape (n_samples_i,)
-        The samples of each variable, two at least.
+        The samples of each variable, at least two.
     random_state : int, RandomState instance or None, default=None
         Determines the halves.
 
@@ -238,7 +238,7 @@ def weighted_double_estimator(
     Parameters
     ----------
     samples : sequence of array-like of shape (n_samples_i,)
-        The samples of each variable, two at least.
+        The samples of each variable, at least two.
     c : float, default=1.0
         0 uses only the half that chose, infinity is the double estimator.
     random_state : int, RandomState instance or None, default=None

@@ -114,7 +114,9 @@ def make_tables(
         elif found.ndim == 1 and (found.size == 0 or found.dtype.kind in "iu"):
             ends = np.zeros(n_states, dtype=bool)
             if found.size and not (0 <= found.min() and found.max() < n_states):
-                raise ValueError(f"terminal names a state beyond the {n_states}.")
+                raise ValueError(
+                    f"terminal names an unknown state: there are {n_states}."
+                )
             ends[found.astype(np.intp)] = True
         else:
             raise ValueError(

@@ -230,7 +230,7 @@ class SarsaAgent(TabularAgent):
     explore_by : {"steps", "visits"}, default="steps"
         What `epsilon` is a function of: all steps so far, or visits of the state.
     initial : float, default=0.0
-        The value that everything starts with. One that is too good makes the agent try
+        The value that everything starts with. An optimistic one makes the agent try
         all actions.
     objective : {"reward", "penalty"}, default="reward"
         Whether what the environment returns is to be maximised or minimised.
@@ -298,7 +298,7 @@ class QLearningAgent(TabularAgent):
     explore_by : {"steps", "visits"}, default="steps"
         What `epsilon` is a function of: all steps so far, or visits of the state.
     initial : float, default=0.0
-        The value that everything starts with. One that is too good makes the agent try
+        The value that everything starts with. An optimistic one makes the agent try
         all actions.
     objective : {"reward", "penalty"}, default="reward"
         Whether what the environment returns is to be maximised or minimised.
@@ -367,7 +367,7 @@ class DoubleQLearningAgent(TabularAgent):
     explore_by : {"steps", "visits"}, default="steps"
         What `epsilon` is a function of: all steps so far, or visits of the state.
     initial : float, default=0.0
-        The value that everything starts with. One that is too good makes the agent try
+        The value that everything starts with. An optimistic one makes the agent try
         all actions.
     objective : {"reward", "penalty"}, default="reward"
         Whether what the environment returns is to be maximised or minimised.
@@ -428,7 +428,7 @@ class WeightedDoubleQLearningAgent(DoubleQLearningAgent):
     Parameters
     ----------
     c : float, default=1.0
-        What differences of values are compared with; at least 0, also infinity.
+        What differences of values are compared with; at least 0, possibly infinite.
     alpha : float or Schedule, default=0.1
         Step size, as a function of the number of updates of the value. With
         ``Schedule("power", 1.0, rate=0.8)`` values converge.
@@ -439,7 +439,7 @@ class WeightedDoubleQLearningAgent(DoubleQLearningAgent):
     explore_by : {"steps", "visits"}, default="steps"
         What `epsilon` is a function of: all steps so far, or visits of the state.
     initial : float, default=0.0
-        The value that everything starts with. One that is too good makes the agent try
+        The value that everything starts with. An optimistic one makes the agent try
         all actions.
     objective : {"reward", "penalty"}, default="reward"
         Whether what the environment returns is to be maximised or minimised.

@@ -48,7 +48,7 @@ def evaluate(
         Seed of the environment; None continues its random stream.
     max_steps : int, default=100_000
         Steps after which an episode is cut, with a warning: without exploration an
-        agent may go round in circles for ever where the environment sets no limit of
+        agent may go round in circles forever where the environment sets no limit of
         its own. None never cuts.
 
     Returns
@@ -258,7 +258,7 @@ def train(
     stopped = found and stop is not None and _was_evaluated(history) and stop(history)
     with ProgressLine(progress, "training") as line:
         while not stopped and not done():
-            # Evaluations and checkpoints stand at multiples of their periods.
+            # Evaluations and checkpoints happen at multiples of their periods.
             boundary = history.n_episodes + EPISODES_PER_CALL
             for period in (evaluate_every, checkpoint_every if checkpoint else None):
                 if period is not None:
@@ -291,7 +291,7 @@ def train(
 
 
 def _warn_cut(what: str, max_steps: int | None) -> None:
-    """Say that episodes had no end, to the caller of the caller."""
+    """Warn that episodes were cut, on behalf of the caller."""
     warnings.warn(
         f"{what} were cut after {max_steps} steps, so their returns are incomplete. "
         "Give the environment a time limit (max_steps of fewlabels' own, "
@@ -336,7 +336,7 @@ def _was_evaluated(history: TrainingHistory) -> bool:
 def _evaluation(
     agent: Agent, env: Any, history: TrainingHistory, settings: dict[str, Any]
 ) -> NDArray[np.float64]:
-    """Evaluate with a seed of its own: training does not notice."""
+    """Evaluate with a separate seed, so that training is not affected."""
     count = settings["evaluation_episodes"]
     if not count:
         return np.empty(0)

@@ -293,7 +293,8 @@ def cp_group_sparse(
     Returns
     -------
     solution : CPSolution
-        Factors, intercept and objectives; no columns where nothing is worth its price.
+        Factors, intercept and objectives; no columns if no component is worth its
+        penalty.
 
     See Also
     --------

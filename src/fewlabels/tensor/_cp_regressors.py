@@ -224,8 +224,7 @@ class CPGroupSparseRegressor(_CPRegressor):
     factors_ : list of ndarray of shape (I_m, rank)
         Factors of the weights.
     rank_ : int
-        Components that are left; 0 where the mean of the targets is all that is worth
-        its price.
+        Components that are left; 0 if none is worth its penalty.
     objectives_ : ndarray
         Objective after every step.
     n_iter_ : int

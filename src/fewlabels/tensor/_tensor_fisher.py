@@ -22,8 +22,8 @@ class FisherDirection(NamedTuple):
     Attributes
     ----------
     weights : list of ndarray of shape (I_m,)
-        One vector of length one per mode; the first carries the sign with which the
-        positive class is up.
+        One vector of length one per mode; the first carries the sign that puts the
+        positive class above.
     ratios : ndarray of shape (n_steps,)
         Fisher's criterion after every step.
     n_iter : int

@@ -111,7 +111,8 @@ def tensor_distances(
     Notes
     -----
     The published G has the factor :math:`1 / (2 \pi \sigma^2)`, which changes no
-    comparison. Without it the distance goes to the Euclidean one with bandwidth.
+    comparison. Without it, the distance tends to the Euclidean one as the bandwidth
+    goes to 0.
 
     References
     ----------

@@ -85,7 +85,7 @@ def validate_tensors(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:
     X : array-like of shape (n_samples, n_entries) or (n_samples, I_1, ..., I_M)
         Tensors.
     reset : bool
-        Whether the shape is to be learnt, or to be that of `fit`.
+        Whether to learn the shape, or to require that of `fit`.
 
     Returns
     -------

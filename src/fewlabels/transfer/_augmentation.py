@@ -180,10 +180,10 @@ def heterogeneous_augmentation(
         \qquad \beta = \alpha \circ y.
 
     This is linear in H and concave in :math:`\alpha` on compact sets, so that minimum
-    and maximum may change places. The best H for given :math:`\alpha` is
-    :math:`\lambda h h^\top` with :math:`h = K^{1/2} \beta / \|K^{1/2} \beta\|`, and
-    what is left is the machine with the kernel :math:`(1 + \lambda) K`. No iteration
-    over kernels is needed.
+    and maximum can be exchanged. The best H for given :math:`\alpha` is :math:`\lambda
+    h h^\top` with :math:`h = K^{1/2} \beta / \|K^{1/2} \beta\|`, and what is left is
+    the machine with the kernel :math:`(1 + \lambda) K`. No iteration over kernels is
+    needed.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
     and a support vector machine separates the classes there, see
     :func:`heterogeneous_augmentation` for the problem and its solution.
 
-    This solution is sobering: for a row x of the target
+    The solution shows a limit of the method: for a row x of the target
 
     .. math::
         f(x) = (1 + \lambda) \sum_{i \in \text{target}} \beta_i \, k(x_i, x) + b,

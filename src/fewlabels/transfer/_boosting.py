@@ -146,7 +146,7 @@ def _seeded(model: Any, rng: np.random.RandomState) -> Any:
 class TrAdaBoostClassifier(DomainClassifier):
     r"""Boosting that finds out which rows of the source help.
 
-    Few labelled rows of the target decide which of many labelled rows of the source
+    A few labelled rows of the target decide which of many labelled rows of the source
     count: those that the classifier keeps misclassifying lose weight, see
     :func:`tradaboost`. The later half of the rounds votes,
 

@@ -42,7 +42,8 @@ def frequent_pivots(
     -------
     pivots : ndarray of int of shape (n_pivots,)
         The features whose least share of rows with a positive value, among source and
-        target, is largest; those present in all rows say nothing and come last.
+        target, is largest; those present in all rows carry no information and come
+        last.
 
     Examples
     --------
@@ -54,7 +55,7 @@ def frequent_pivots(
     """
     present = _present(X)
     sides = sample_domain > 0
-    # From counts: the mean of sparse rows is rounded otherwise.
+    # From counts: the mean of sparse rows is rounded differently.
     shares = [
         np.asarray(present[sides == side].sum(axis=0)).ravel()
         / np.count_nonzero(sides == side)

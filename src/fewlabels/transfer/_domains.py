@@ -1,4 +1,4 @@
-"""Which rows come from where: the convention of all estimators for transfer.
+"""The domain of each row: the convention of all estimators for transfer.
 
 ``sample_domain`` holds one integer per row, as in skada: positive numbers name source
 domains, negative ones target domains. None means that all rows are of the target.

@@ -278,7 +278,7 @@ class EigenTransferClassifier(DomainClassifier):
         alone = np.count_nonzero(np.asarray(abs(X[holes]).sum(axis=1)) == 0)
         if alone:
             warnings.warn(
-                f"{alone} unlabelled rows have no feature but zeros and no edge in the "
+                f"{alone} unlabelled rows hold only zeros and have no edge in the "
                 "graph: their predictions are guesses.",
                 stacklevel=3,
             )
@@ -309,7 +309,7 @@ class EigenTransferClassifier(DomainClassifier):
             )
         if self.setting == "cross_domain":
             codes = labels.codes[rows]
-        else:  # what the source calls its rows is no class of the target
+        else:  # labels of the source are no classes of the target
             present, codes = np.unique(labels.codes[rows], return_inverse=True)
             self.classes_ = labels.classes[present]
         model = EXACT_LOGISTIC if self.estimator is None else self.estimator

@@ -107,7 +107,7 @@ def fit_huber(
     if (n + p) * (p + 1) ** 2 <= NEWTON_COST:
         dense = X.toarray() if sparse.issparse(X) else X
         # Rules lie in the span of rows and theta: in coordinates of the span, rounding
-        # errors of far rows lead nowhere else.
+        # errors of far rows cannot lead out of it.
         span = _span(dense if theta is None else np.vstack([dense, theta]))
         own, start_at = unshared(span, theta), np.vstack([span.T @ U, b])
         coef, b = _newton_rules(
@@ -223,8 +223,8 @@ def _least_point(
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Least point of |r - M z|^2 - 2 pull z, where r begins with ones and has zeros.
 
-    Where M does not settle it, the nearest such point to z; where there is none, also
-    a direction in which the value falls without bound.
+    If M leaves a choice, the nearest such point to z; if there is no minimum, also a
+    direction in which the value falls without bound.
     """
     # Far rows first, with pivoting: otherwise the digits of the others would be lost.
     order = np.argsort(-linalg.norm(M, axis=1), kind="stable")

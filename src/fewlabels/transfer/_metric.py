@@ -35,7 +35,7 @@ class ITMLSolution(NamedTuple):
     multipliers : ndarray of shape (n_pairs,)
         The multipliers :math:`\lambda \ge 0`.
     slacks : ndarray of shape (n_pairs,)
-        The bounds :math:`\xi` in the end.
+        The final bounds :math:`\xi`.
     n_iter : int
         Number of cycles through all pairs.
     converged : bool
@@ -177,7 +177,7 @@ def label_pairs(
         Positive for source domains, negative for target domains. Where both have
         labelled rows, a pair is one of the source and one of the target.
     n_pairs : int, default=100
-        Largest number of pairs of either kind; all of them, where there are not more.
+        Largest number of pairs of either kind; all of them if there are no more.
     random_state : int, RandomState instance or None, default=None
         Seed of the draw.
 
@@ -264,7 +264,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     UserWarning
         If there is no pair, and the distance stays Euclidean.
     ConvergenceWarning
-        If the multipliers did not come to rest.
+        If the multipliers did not converge.
 
     References
     ----------
@@ -354,7 +354,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         )
         if not solution.converged:
             warn_not_converged(
-                f"The multipliers did not come to rest in max_iter={self.max_iter} "
+                f"The multipliers did not converge in max_iter={self.max_iter} "
                 "cycles: raise max_iter or tol, or lower gamma.",
                 stacklevel=4,
             )
@@ -471,7 +471,7 @@ class CrossDomainMetric(DomainTransformer, ITML):
     UserWarning
         If there is no pair, and the distance stays Euclidean.
     ConvergenceWarning
-        If the multipliers did not come to rest.
+        If the multipliers did not converge.
 
     References
     ----------

@@ -177,7 +177,7 @@ class SelfTaughtClassifier(DomainClassifier):
         teacher = X[domains > 0]
         if not (teacher != teacher[:1]).any():  # nothing to learn from
             teacher = X
-        # Relative to a row, so that of equal rows nothing is left.
+        # Relative to a row, so that nothing is left of equal rows.
         self.mean_ = teacher[0] + (teacher - teacher[0]).mean(axis=0)
         spread = float(np.sqrt(row_norms(teacher - self.mean_, squared=True).mean()))
         self.scale_ = spread if spread > 0 else 1.0

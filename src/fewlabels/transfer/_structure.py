@@ -20,7 +20,7 @@ from fewlabels.transfer._huber import fit_huber, modified_huber_loss, unshared
 # Steps for the rules in a round, before the subspace is changed.
 INNER_STEPS = 50
 # A rule with smaller outputs for all rows, where labels are -1 and +1, has learned
-# nothing: it is what the solver left.
+# nothing: it is an artefact of the solver.
 NEGLIGIBLE = 1e-8
 
 
@@ -166,7 +166,8 @@ class ASOClassifier(DomainClassifier):
     ----------
     n_components : int, default=None
         Dimension h of the shared subspace, at most the number of tasks minus one. None
-        takes the number of classes minus one, which the rules of one domain span about.
+        takes the number of classes minus one, roughly what the rules of one domain
+        span.
     alpha : float, default=1e-2
         Regularisation of what is not shared.
     fit_intercept : bool, default=True
