@@ -54,6 +54,17 @@ def test_the_first_example(capsys):
     assert accuracies in code
 
 
+def test_the_names_that_contributors_look_for_exist():
+    page = DOCS / "contributing.md"
+    if not page.exists():
+        pytest.skip("the documentation is not part of this distribution")
+    table = page.read_text().split("| question |")[1].split("\n\n")[0]
+    names = re.findall(r"`([\w.]+)`", table)
+    assert len(names) > 15
+    for name in names:
+        assert pkgutil.resolve_name(f"fewlabels.{name}")
+
+
 @pytest.fixture
 def networks(monkeypatch):
     """Stand-ins for packages that download networks: embeddings by the letters."""
