@@ -25,6 +25,7 @@ _SUBMODULES = (
     "graphs",
     "kernels",
     "model_selection",
+    "opinions",
     "optimize",
     "partition",
     "plotting",

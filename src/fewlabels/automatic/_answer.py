@@ -16,6 +16,7 @@ from fewlabels.automatic._curve import LearningCurve, learning_curve
 from fewlabels.automatic._diagnostics import HeldOut
 from fewlabels.automatic._errors import (
     NOT_JUDGED,
+    UNCHECKED,
     ErrorEstimate,
     estimate_of_rows,
     gain_over,
@@ -23,11 +24,13 @@ from fewlabels.automatic._errors import (
     mistakes,
     root_mean_square,
 )
+from fewlabels.automatic._hints import Context, HintOutputs, Own, use_hints
 from fewlabels.automatic._judge import Judgement
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._model import BankModel, fit_models
 from fewlabels.automatic._nested import Nested
 from fewlabels.automatic._probabilities import best_temperature, probabilities
+from fewlabels.opinions import Opinions
 
 
 class Errors(NamedTuple):
@@ -80,27 +83,25 @@ class ClassAnswer(NamedTuple):
     predicted: NDArray[Any]
     changed: float
     errors: Errors
+    hints: HintOutputs | None = None
+    n_taught: int = 0
 
 
 def answer_classes(
-    bank: KernelBank,
+    context: Context,
     labeled: Labeled,
     judgement: Judgement,
     *,
     rows: NDArray[np.intp],
     unlabeled: NDArray[np.intp],
-    classes: NDArray[Any],
     class_prior: Any,
-    memory_budget: float | None,
-    rng: np.random.RandomState,
-    estimate_error: bool = True,
 ) -> ClassAnswer:
     """Fit the average and the baseline, and estimate the errors of their predictions.
 
     Parameters
     ----------
-    bank : KernelBank
-        The candidates.
+    context : Context
+        Bank, classes and settings.
     labeled : Labeled
         All labelled rows.
     judgement : Judgement
@@ -109,19 +110,17 @@ def answer_classes(
         Training rows with a label.
     unlabeled : ndarray of int
         Distinct-row numbers of the training rows without a label.
-    classes : ndarray of shape (n_classes,)
-        The classes.
     class_prior : {"auto", "labels", "uniform"}, dict or array-like
         Shares of the classes among the unlabelled rows.
-    memory_budget : float or None
-        MiB for temporary arrays.
-    rng : RandomState
-        Generator for sampling the labels when there are many.
-    estimate_error : bool, default=True
-        Whether to estimate errors.
     """
+    classes = context.classes
     model, baseline = fit_models(
-        bank, labeled, judgement, classes=classes, memory_budget=memory_budget, rng=rng
+        context.bank,
+        labeled,
+        judgement,
+        classes=classes,
+        memory_budget=context.memory_budget,
+        rng=context.rng,
     )
     held, temperature = judgement.choice.outputs, tuned.USUAL_TEMPERATURE
     if held is not None:
@@ -131,9 +130,9 @@ def answer_classes(
     )
     model.rescale(1.0, shift)
     own, supervised = (m.training_outputs[unlabeled] for m in (model, baseline))
-    predicted, other = (decide(as_decision(f), classes) for f in (own, supervised))
-    changed = float(np.mean(other != predicted)) if unlabeled.size else 0.0
-    if estimate_error:
+    predicted, changed = _compared(own, supervised, classes)
+    errors = _no_errors(rows.size)
+    if context.estimate_error:
         sampled = np.isin(labeled.distinct, judgement.labeled.distinct)
         errors = _errors(
             judgement.nested,
@@ -144,12 +143,149 @@ def answer_classes(
             rows[sampled],
             rows.size,
         )
-    else:
-        unknown = ErrorEstimate(np.nan, 0.0, 1.0, NOT_JUDGED)
-        gain = ErrorEstimate(np.nan, -1.0, 1.0, NOT_JUDGED)
-        curve = learning_curve(rows.size, np.nan)
-        errors = Errors(None, None, unknown, unknown, gain, curve, None)
     return ClassAnswer(model, baseline, shares, predicted, changed, errors)
+
+
+def _compared(
+    own: NDArray[Any], supervised: NDArray[Any], classes: NDArray[Any]
+) -> tuple[NDArray[Any], float]:
+    """Return predicted classes, and the share for which the baseline has another."""
+    predicted, other = (decide(as_decision(f), classes) for f in (own, supervised))
+    return predicted, float(np.mean(other != predicted)) if predicted.size else 0.0
+
+
+def _no_errors(n_labels: int, note: str = NOT_JUDGED) -> Errors:
+    unknown = ErrorEstimate(np.nan, 0.0, 1.0, note)
+    gain = ErrorEstimate(np.nan, -1.0, 1.0, note)
+    curve = learning_curve(n_labels, np.nan)
+    return Errors(None, None, unknown, unknown, gain, curve, None)
+
+
+def answer_hints(
+    context: Context,
+    opinions: Opinions,
+    codes: NDArray[np.intp],
+    labeled: Labeled,
+    judgement: Judgement,
+    answer: ClassAnswer,
+) -> ClassAnswer:
+    """Add the opinions of other sources to what the true labels say.
+
+    Parameters
+    ----------
+    context : Context
+        Bank, classes and settings.
+    opinions : Opinions
+        The opinions about all rows.
+    codes : ndarray of shape (n_rows,)
+        Classes of all rows, -1 where unknown.
+    labeled : Labeled
+        All labelled rows.
+    judgement : Judgement
+        What :func:`judge` found on them.
+    answer : ClassAnswer
+        What the true labels alone say.
+    """
+    rows = np.flatnonzero(codes >= 0)
+    judged = np.isin(labeled.distinct, judgement.labeled.distinct)
+    scored = judgement.labeled.with_shares(answer.class_shares)
+    weights = np.zeros(codes.size)
+    importance = labeled.with_shares(answer.class_shares).importance
+    weights[rows] = importance / importance.mean()
+    model, nested = answer.model, judgement.nested
+    shift, held = model.shift, None
+    if nested is not None:
+        held = nested.outputs + shift
+    temperature = tuned.USUAL_TEMPERATURE
+    if held is not None:
+        temperature = best_temperature(held, scored)
+    own = Own(model, temperature, scored, rows[judged], held)
+    hinted = use_hints(context, opinions, codes, weights, own)
+    unlabeled, index = codes < 0, context.bank.index
+    total = hinted.model.training_outputs[index] + hinted.hints(opinions)
+    supervised = answer.baseline.training_outputs[index][unlabeled]
+    predicted, changed = _compared(total[unlabeled], supervised, context.classes)
+    errors = _no_errors(rows.size)
+    if context.estimate_error:
+        together = nested
+        if nested is not None and hinted.held_out is not None:
+            confirmed = hinted.held_out
+            together = Nested(hinted.held_out, nested.baseline, confirmed, None)
+        size = scored.size if hinted.held_out is None else hinted.held_out.shape[0]
+        errors = _errors(
+            together if together is None else together.first(size),
+            scored.first(size),
+            np.zeros(1),
+            total[unlabeled],
+            supervised,
+            rows[judged][:size],
+            rows.size,
+        )
+    return ClassAnswer(
+        hinted.model,
+        answer.baseline,
+        answer.class_shares,
+        predicted,
+        changed,
+        errors,
+        hinted.hints,
+        hinted.n_taught,
+    )
+
+
+def answer_opinions(
+    context: Context,
+    opinions: Opinions,
+    codes: NDArray[np.intp],
+    weights: NDArray[Any],
+) -> tuple[ClassAnswer, Judgement]:
+    """Predict from the opinions of sources where fewer than two classes have labels.
+
+    Parameters
+    ----------
+    context : Context
+        Bank, classes and settings.
+    opinions : Opinions
+        The opinions about all rows.
+    codes : ndarray of shape (n_rows,)
+        Classes of all rows, -1 where unknown.
+    weights : ndarray of shape (n_rows,)
+        Weights of the labels.
+    """
+    hinted = use_hints(context, opinions, codes, weights, None)
+    judgement, lesson = hinted.first_lesson
+    _, baseline = fit_models(
+        context.bank,
+        lesson,
+        judgement,
+        classes=context.classes,
+        memory_budget=context.memory_budget,
+        rng=context.rng,
+    )
+    unlabeled, index = codes < 0, context.bank.index
+    total = hinted.model.training_outputs[index] + hinted.hints(opinions)
+    supervised = baseline.training_outputs[index][unlabeled]
+    predicted, changed = _compared(total[unlabeled], supervised, context.classes)
+    p = probabilities(total[unlabeled], 1 / hinted.hints.strength)
+    doubt = float(1 - p.max(axis=1).mean()) if predicted.size else 0.0
+    errors = _no_errors(int(np.sum(codes >= 0)), UNCHECKED)
+    guess = ErrorEstimate(np.nan, doubt / 2, min(1.0, 2 * doubt + 0.1), UNCHECKED)
+    errors = errors._replace(
+        temperature=1 / hinted.hints.strength,
+        baseline_temperature=tuned.USUAL_TEMPERATURE,
+        expected=guess,
+    )
+    answer = ClassAnswer(
+        hinted.model,
+        baseline,
+        hinted.hints.learned.shares,
+        predicted,
+        changed,
+        errors,
+        hinted.hints,
+        hinted.n_taught,
+    )
+    return answer, judgement
 
 
 def _errors(

@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,9 +23,14 @@ from fewlabels._labels import (
 )
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
-from fewlabels._sklearn import StrOptions, fit_context
+from fewlabels._sklearn import StrOptions, fit_context, validate_data
 from fewlabels.automatic import _tuned as tuned
-from fewlabels.automatic._answer import ClassAnswer, answer_classes
+from fewlabels.automatic._answer import (
+    ClassAnswer,
+    answer_classes,
+    answer_hints,
+    answer_opinions,
+)
 from fewlabels.automatic._bank import BANK_CONSTRAINTS, KernelBank
 from fewlabels.automatic._compact import Plain, Rounded
 from fewlabels.automatic._curve import LearningCurve
@@ -32,6 +38,7 @@ from fewlabels.automatic._diagnostics import HeldOut
 from fewlabels.automatic._errors import ErrorEstimate
 from fewlabels.automatic._explanation import ExplainedClassifier
 from fewlabels.automatic._intervals import FoldScores
+from fewlabels.automatic._hints import Context, HintOutputs
 from fewlabels.automatic._judge import candidate_table, judge
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._members import (
@@ -46,6 +53,15 @@ from fewlabels.automatic._recipe import BankSettings
 from fewlabels.automatic._scaling import RowScaling
 from fewlabels.automatic._sources import Compactable
 from fewlabels.automatic._views import FeatureView
+from fewlabels.opinions import (
+    Opinions,
+    Reliability,
+    SourceReport,
+    labels_with_hints,
+    named_sources,
+    read_opinions,
+    source_reports,
+)
 
 
 class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
@@ -151,6 +167,8 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         Class shares assumed among the unlabelled rows, see `class_prior`.
     labeled_indices_ : ndarray of shape (n_labeled,)
         The labelled rows.
+    sources_ : list of SourceReport
+        What was learned about every source of `hints`: coverage, conflicts, accuracy.
     transformer_ : TableTransformer or None
         Transformer that encoded a frame with words, dates or missing values.
     n_features_in_ : int
@@ -230,7 +248,13 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         self.class_prior = class_prior
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        hints: Any = None,
+    ) -> Self:
         """Build the bank from all rows, and weight its candidates by the labels.
 
         Parameters
@@ -245,6 +269,11 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the labels; a label of weight zero does not count. Weights of
             unlabelled rows have no effect.
+        hints : DataFrame, dict or array-like, default=None
+            What other sources say about the rows: names of classes, probabilities, or
+            nothing where they abstain, see :func:`fewlabels.opinions.read_opinions`.
+            True labels tell how far to trust each source; without any true label, their
+            agreement does, and the error is a guess.
 
         Returns
         -------
@@ -252,9 +281,14 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
             The fitted classifier.
         """
         given, X = X, self.encode_frame(X)
-        X, labels = validate_partially_labeled(
-            self, X, y, given=given, accept_sparse="csr", dtype=FLOATS
-        )
+        if hints is None:
+            self._opinions = None
+            X, labels = validate_partially_labeled(
+                self, X, y, given=given, accept_sparse="csr", dtype=FLOATS
+            )
+        else:
+            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+            labels, self._opinions = labels_with_hints(y, hints, n_rows=X.shape[0])
         self.name_columns()
         with self._built_bank(X, given) as line:
             self._learn(labels, sample_weight, line)
@@ -264,10 +298,11 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         self,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        hints: Any = None,
         *,
         estimate_error: bool = True,
     ) -> Self:
-        """Learn from other labels for the same rows, reusing the bank.
+        """Learn from other labels for the same rows, reusing the bank and the hints.
 
         Parameters
         ----------
@@ -275,6 +310,8 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
             Labels, some of them missing, for the rows of `fit`. Classes may differ.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the labels, as in `fit`.
+        hints : DataFrame, dict or array-like, default=None
+            What other sources say about the rows of `fit`; None keeps its hints.
         estimate_error : bool, default=True
             Whether to repeat the whole procedure without some of the labels, which
             takes most of the time. False leaves `expected_error_`, `baseline_error_`
@@ -286,7 +323,13 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
             The classifier, as after `fit` with these labels but in less time.
         """
         check_is_fitted(self)
-        labels = encode_labels(y)
+        self._bank.check_whole()
+        hints = self._opinions if hints is None else hints
+        if hints is None:
+            labels = encode_labels(y)
+        else:
+            n_rows = self._bank.index.size
+            labels, self._opinions = labels_with_hints(y, hints, n_rows=n_rows)
         with self._same_bank(labels.codes.size) as line:
             self._learn(labels, sample_weight, line, estimate_error=estimate_error)
         return self
@@ -307,23 +350,44 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         self._row_weights = row_weights[rows]
         codes = labels.codes[rows]
         self._label_counts = np.bincount(codes, minlength=self.classes_.size)
-        labeled = self._labeled(codes)
-        judgement = judge(self._bank, labeled, rng, line, estimate_error=estimate_error)
-        prior = self.class_prior
-        if isinstance(prior, str) and prior == "auto" and self.class_weight is not None:
-            prior = "labels"
-        answer = answer_classes(
-            self._bank,
-            labeled,
-            judgement,
-            rows=rows,
-            unlabeled=self._bank.index[unlabeled],
-            classes=self.classes_,
-            class_prior=prior,
-            memory_budget=self.memory_budget,
-            rng=rng,
-            estimate_error=estimate_error,
+        opinions, self._hints, self.sources_ = self._opinions, None, []
+        context = Context(
+            self._bank, self.classes_, self.memory_budget, rng, line, estimate_error
         )
+        if opinions is not None and np.unique(codes).size < 2:
+            answer, judgement = answer_opinions(
+                context, opinions, labels.codes, row_weights
+            )
+        else:
+            labeled = self._labeled(codes)
+            judgement = judge(
+                self._bank,
+                labeled,
+                rng,
+                line,
+                # Opinions are weighed by what held-out rows say.
+                estimate_error=estimate_error or opinions is not None,
+            )
+            prior = self.class_prior
+            if isinstance(prior, str) and prior == "auto" and self.class_weight:
+                prior = "labels"
+            answer = answer_classes(
+                context,
+                labeled,
+                judgement,
+                rows=rows,
+                unlabeled=self._bank.index[unlabeled],
+                class_prior=prior,
+            )
+            if opinions is not None:
+                answer = answer_hints(
+                    context, opinions, labels.codes, labeled, judgement, answer
+                )
+        if answer.hints is not None and opinions is not None:
+            self._hints = answer.hints
+            self._hinted = answer.hints(opinions)
+            self._n_taught = answer.n_taught
+            self.sources_ = source_reports(opinions, self._hints.learned, labels.codes)
         self.candidates_ = candidate_table(self._bank, judgement)
         self._contributions = contributions_of(self.candidates_, judgement.labeled)
         self.transduction_ = self.classes_[labels.codes]
@@ -361,14 +425,31 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         elif known is not None:
             self.baseline_.temperature_ = known.temperature_
 
-    def _outputs(self, X: Any) -> NDArray[Any]:
+    def _outputs(self, X: Any, hints: Any = None) -> NDArray[Any]:
         rows = self._rows(X)
-        return self._model.outputs(rows)
+        outputs = self._model.outputs(rows)
+        if hints is None:
+            return outputs
+        return outputs + self._hint_outputs(hints, outputs.shape[0])
+
+    def _hint_outputs(self, hints: Any, n_rows: int) -> NDArray[Any]:
+        """Compute what hints add to the outputs of rows."""
+        if self._hints is None:
+            raise ValueError(
+                "hints were passed, but fit had none to learn how far to trust them: "
+                "pass hints to fit too."
+            )
+        if not isinstance(hints, Opinions):
+            hints = named_sources(hints, self._hints.sources)
+        opinions = read_opinions(hints, self.classes_, n_rows=n_rows)
+        for note in opinions.notes:
+            warnings.warn(note, UserWarning, stacklevel=4)
+        return self._hints(opinions)
 
     def _predictions(self, rows: Any) -> NDArray[Any]:
         return self._probabilities(self._model.outputs(rows))
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
+    def decision_function(self, X: Any, hints: Any = None) -> NDArray[Any]:
         """Compute the averaged outputs.
 
         Parameters
@@ -376,36 +457,45 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Rows. Training rows keep their outputs from `fit`; new rows join the graphs
             through their nearest neighbours.
+        hints : DataFrame, dict or array-like, default=None
+            Opinions of the sources of `fit` about these rows; without, only the columns
+            speak, and what the sources taught.
 
         Returns
         -------
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
             With up to two classes, one value per row, positive for `classes_[1]`.
         """
-        return as_decision(self._outputs(X))
+        return as_decision(self._outputs(X, hints))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, hints: Any = None) -> NDArray[Any]:
         """Predict the class of every row.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Rows.
+        hints : DataFrame, dict or array-like, default=None
+            Opinions of the sources of `fit` about these rows; without, only the columns
+            speak, and what the sources taught.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
             The predicted classes.
         """
-        return decide(self.decision_function(X), self.classes_)
+        return decide(self.decision_function(X, hints), self.classes_)
 
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: Any, hints: Any = None) -> NDArray[Any]:
         """Predict class probabilities, calibrated on held-out labels.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Rows.
+        hints : DataFrame, dict or array-like, default=None
+            Opinions of the sources of `fit` about these rows; without, only the columns
+            speak, and what the sources taught.
 
         Returns
         -------
@@ -413,13 +503,16 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
             Each row sums to 1, and no probability is 0 or 1 (unless there is only one
             class).
         """
-        return self._probabilities(self._outputs(X))
+        return self._probabilities(self._outputs(X, hints))
 
     @property
     def label_distributions_(self) -> NDArray[Any]:
-        """Class probabilities of all training rows."""
+        """Class probabilities of all training rows, hints included."""
         self._require_rows()
-        return self._probabilities(self._model.training_outputs[self._bank.index])
+        outputs = self._model.training_outputs[self._bank.index]
+        if self._hints is not None:
+            outputs = outputs + self._hinted
+        return self._probabilities(outputs)
 
     @property
     def distinct_rows_(self) -> NDArray[np.intp]:
@@ -512,6 +605,7 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
             Rounded,
         }
         found |= {Contribution, ErrorEstimate, FoldScores, HeldOut, LearningCurve}
+        found |= {HintOutputs, Reliability, SourceReport}
         open_ends: list[type] = [Compactable]
         while open_ends:
             found.add(last := open_ends.pop())
@@ -519,17 +613,20 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         names = (f"{known.__module__}.{known.__qualname__}" for known in found)
         return sorted(name for name in names if name.startswith("fewlabels."))
 
-    def predict_log_proba(self, X: Any) -> NDArray[Any]:
+    def predict_log_proba(self, X: Any, hints: Any = None) -> NDArray[Any]:
         """Predict logarithms of class probabilities.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Rows.
+        hints : DataFrame, dict or array-like, default=None
+            Opinions of the sources of `fit` about these rows; without, only the columns
+            speak, and what the sources taught.
 
         Returns
         -------
         log_p : ndarray of shape (n_samples, n_classes)
             The logarithms of :meth:`predict_proba`.
         """
-        return np.log(self.predict_proba(X))
+        return np.log(self.predict_proba(X, hints))

@@ -21,6 +21,10 @@ NOTHING_HELD_OUT = (
     "no class has two labelled rows, not counting copies; label a second one of each"
 )
 GUESSED = "a guess from how far methods agree"
+UNCHECKED = (
+    f"{GUESSED}; there are no labels of two classes to check the hints against, and "
+    "sources that are wrong together would not show"
+)
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,10 @@ class Labeled:
             importance=self.importance[rest],
         )
 
+    def first(self, size: int) -> "Labeled":
+        """Keep the first rows."""
+        return self.without(np.arange(size, self.size))
+
     def blocks(
         self, n_blocks: int, rng: np.random.RandomState
     ) -> list[NDArray[np.intp]]:

@@ -127,6 +127,11 @@ class BankModel:
         )
         return float(np.mean(first != second))
 
+    @property
+    def shift(self) -> Any:
+        """Offset of the outputs in the units of the targets."""
+        return self._shift
+
     def rescale(self, unit: float, shift: float | NDArray[Any]) -> None:
         """Rescale outputs to the units of the targets.
 
@@ -312,19 +317,8 @@ def fit_models(
     memory_budget: float | None,
     rng: np.random.RandomState,
 ) -> tuple[BankModel, BankModel]:
-    """Turn weights into functions of rows."""
+    """Turn weights into functions of rows: the average, and the baseline."""
     choice, pool = judgement.choice, judgement.pool
-    batch = batch_rows(bank, everything.size, memory_budget)
-    nothing = np.zeros(everything.Y.shape[1])
-    mean = np.average(everything.Y, axis=0, weights=everything.importance)
-
-    def model(weights: NDArray[Any], name: str) -> BankModel:
-        functions, families = _fitted(bank, everything, judgement, weights, rng)
-        constant = nothing if functions else mean
-        made = BankModel(bank, functions, constant, classes, batch, name)
-        made._families = families
-        return made
-
     only = np.zeros_like(choice.weights)
     name = "the mean of the labels"
     if choice.baseline >= 0:
@@ -332,7 +326,54 @@ def fit_models(
         name = bank.candidates[pool.candidate_of[choice.baseline]].name
         if np.isfinite(pool.ridges[choice.baseline]):
             name += f", ridge {pool.ridges[choice.baseline]:g}"
-    return model(choice.weights, "average"), model(only, name)
+    first, second = (
+        fit_model(
+            bank,
+            everything,
+            judgement,
+            weights,
+            name=title,
+            classes=classes,
+            memory_budget=memory_budget,
+            rng=rng,
+        )
+        for weights, title in ((choice.weights, "average"), (only, name))
+    )
+    return first, second
+
+
+def fit_model(
+    bank: KernelBank,
+    everything: Labeled,
+    judgement: Judgement,
+    weights: NDArray[Any],
+    *,
+    name: str,
+    classes: NDArray[Any] | None,
+    memory_budget: float | None,
+    rng: np.random.RandomState,
+    scale: float = 1.0,
+) -> BankModel:
+    """Fit candidates to all labels, and add them up, times a factor."""
+    batch = batch_rows(bank, everything.size, memory_budget)
+    functions, families = _fitted(bank, everything, judgement, weights, rng, scale)
+    constant = np.zeros(everything.Y.shape[1])
+    if not functions:
+        mean = np.average(everything.Y, axis=0, weights=everything.importance)
+        constant = scale * mean
+    made = BankModel(bank, functions, constant, classes, batch, name)
+    made._families = families
+    return made
+
+
+def joined_model(parts: list[BankModel], outputs: NDArray[Any]) -> BankModel:
+    """Add up models of one bank; `outputs` are those of its training rows."""
+    first = copy(parts[0])
+    first._functions = [f for part in parts for f in part._functions]
+    first._families = [f for part in parts for f in part._families]
+    first._constant = np.sum([part._constant for part in parts], axis=0)
+    first.training_outputs = outputs
+    return first
 
 
 def _fitted(
@@ -341,6 +382,7 @@ def _fitted(
     judgement: Judgement,
     weights: NDArray[Any],
     rng: np.random.RandomState,
+    scale: float,
 ) -> tuple[list[Outputs], list[str]]:
     """Fit every candidate whose weight is worth evaluating; return families too."""
     shares = judgement.pool.per_candidate(weights)
@@ -351,7 +393,7 @@ def _fitted(
     if many:
         order = order[:MANY_LABELS_CANDIDATES]
     active = order[shares[order] > NEGLIGIBLE * shares.max()]
-    weights = weights / shares[active].sum()
+    weights = scale * weights / shares[active].sum()
     functions = []
     for k in active:
         candidate, own = bank.candidates[k], weights[judgement.pool.candidate_of == k]

@@ -64,6 +64,10 @@ class Nested(NamedTuple):
     halves: NDArray[Any] | None
     folds: list[Fold]
 
+    def first(self, size: int) -> "Nested":
+        """Keep the first rows."""
+        return Nested(*(None if part is None else part[:size] for part in self))  # type: ignore[arg-type]
+
 
 def outer_blocks(
     labeled: Labeled, rng: np.random.RandomState

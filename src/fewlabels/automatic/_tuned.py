@@ -185,3 +185,23 @@ LEAST_EXPONENT, LARGEST_EXPONENT = 0.15, 1.0
 # were flagged, and seven and eight of ten flagged labels were wrong, 2026-11-17.
 SUSPICIOUS_ODDS = 4.0
 MAX_CONTRADICTED = 0.4
+
+# --- Opinions of other sources ------------------------------------------------------
+
+# Unlabelled rows tell how far to trust a source, by its agreement with the average and
+# with other sources; together they count as at most this many times the true labels.
+MOST_UNLABELED = 1.0
+# A row that is worth less than this share of a true label does not teach.
+LEAST_WORTH = 0.01
+# Grid over which the average, the taught average and the opinions are weighed, and the
+# spreads of the priors around 1, the share that the rows that teach deserve, and
+# HINT_STRENGTH.
+HINT_SHARPNESS = np.array([0.5, 0.7, 1.0, 1.4, 2.0, 2.8])
+TAUGHT_SHARES = np.array([0.0, 0.25, 0.5, 0.75, 0.9])
+HINT_STRENGTHS = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.25])
+SHARPNESS_SPREAD = 0.5
+SHARE_SPREAD = 0.2
+HINT_STRENGTH = 0.9
+STRENGTH_SPREAD = 0.4
+# Share of the taught average if no label can be held out.
+TAUGHT_SHARE = 0.75
