@@ -196,7 +196,7 @@ def answer_hints(
     shift, held = model.shift, None
     if nested is not None:
         held = nested.outputs + shift
-    temperature = tuned.USUAL_TEMPERATURE
+    temperature = tuned.UNTESTED_SHARPNESS * tuned.USUAL_TEMPERATURE
     if held is not None:
         temperature = best_temperature(held, scored)
     own = Own(model, temperature, scored, rows[judged], held)

@@ -2,7 +2,6 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,11 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._classifier import PartialLabelClassifier, as_decision
+from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._labels import (
     UNLABELED,
     Labels,
-    decide,
     encode_labels,
     relative_weights,
     signed_targets,
@@ -36,7 +34,6 @@ from fewlabels.automatic._compact import Plain, Rounded
 from fewlabels.automatic._curve import LearningCurve
 from fewlabels.automatic._diagnostics import HeldOut
 from fewlabels.automatic._errors import ErrorEstimate
-from fewlabels.automatic._explanation import ExplainedClassifier
 from fewlabels.automatic._intervals import FoldScores
 from fewlabels.automatic._hints import Context, HintOutputs
 from fewlabels.automatic._judge import candidate_table, judge
@@ -48,23 +45,20 @@ from fewlabels.automatic._members import (
     members_of,
 )
 from fewlabels.automatic._model import BankModel
-from fewlabels.automatic._probabilities import probabilities
+from fewlabels.automatic._predicting import PredictingClassifier
 from fewlabels.automatic._recipe import BankSettings
 from fewlabels.automatic._scaling import RowScaling
 from fewlabels.automatic._sources import Compactable
 from fewlabels.automatic._views import FeatureView
 from fewlabels.opinions import (
-    Opinions,
     Reliability,
     SourceReport,
     labels_with_hints,
-    named_sources,
-    read_opinions,
     source_reports,
 )
 
 
-class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
+class FewLabelsClassifier(PredictingClassifier, PartialLabelClassifier):
     r"""Classify from a few labels without choosing a method.
 
     A bank of several dozen kernels is built from all rows, without labels: linear and
@@ -425,105 +419,11 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         elif known is not None:
             self.baseline_.temperature_ = known.temperature_
 
-    def _outputs(self, X: Any, hints: Any = None) -> NDArray[Any]:
-        rows = self._rows(X)
-        outputs = self._model.outputs(rows)
-        if hints is None:
-            return outputs
-        return outputs + self._hint_outputs(hints, outputs.shape[0])
-
-    def _hint_outputs(self, hints: Any, n_rows: int) -> NDArray[Any]:
-        """Compute what hints add to the outputs of rows."""
-        if self._hints is None:
-            raise ValueError(
-                "hints were passed, but fit had none to learn how far to trust them: "
-                "pass hints to fit too."
-            )
-        if not isinstance(hints, Opinions):
-            hints = named_sources(hints, self._hints.sources)
-        opinions = read_opinions(hints, self.classes_, n_rows=n_rows)
-        for note in opinions.notes:
-            warnings.warn(note, UserWarning, stacklevel=4)
-        return self._hints(opinions)
-
-    def _predictions(self, rows: Any) -> NDArray[Any]:
-        return self._probabilities(self._model.outputs(rows))
-
-    def decision_function(self, X: Any, hints: Any = None) -> NDArray[Any]:
-        """Compute the averaged outputs.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Rows. Training rows keep their outputs from `fit`; new rows join the graphs
-            through their nearest neighbours.
-        hints : DataFrame, dict or array-like, default=None
-            Opinions of the sources of `fit` about these rows; without, only the columns
-            speak, and what the sources taught.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With up to two classes, one value per row, positive for `classes_[1]`.
-        """
-        return as_decision(self._outputs(X, hints))
-
-    def predict(self, X: Any, hints: Any = None) -> NDArray[Any]:
-        """Predict the class of every row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Rows.
-        hints : DataFrame, dict or array-like, default=None
-            Opinions of the sources of `fit` about these rows; without, only the columns
-            speak, and what the sources taught.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predicted classes.
-        """
-        return decide(self.decision_function(X, hints), self.classes_)
-
-    def predict_proba(self, X: Any, hints: Any = None) -> NDArray[Any]:
-        """Predict class probabilities, calibrated on held-out labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Rows.
-        hints : DataFrame, dict or array-like, default=None
-            Opinions of the sources of `fit` about these rows; without, only the columns
-            speak, and what the sources taught.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Each row sums to 1, and no probability is 0 or 1 (unless there is only one
-            class).
-        """
-        return self._probabilities(self._outputs(X, hints))
-
-    @property
-    def label_distributions_(self) -> NDArray[Any]:
-        """Class probabilities of all training rows, hints included."""
-        self._require_rows()
-        outputs = self._model.training_outputs[self._bank.index]
-        if self._hints is not None:
-            outputs = outputs + self._hinted
-        return self._probabilities(outputs)
-
     @property
     def distinct_rows_(self) -> NDArray[np.intp]:
         """For each training row, the number of its distinct row."""
         self._require_rows()
         return self._bank.index
-
-    def _probabilities(self, outputs: NDArray[Any]) -> NDArray[Any]:
-        if self.classes_.size == 1:
-            return np.ones((outputs.shape[0], 1))
-        return probabilities(outputs, self.temperature_)
 
     def members(
         self,
@@ -612,21 +512,3 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
             open_ends += last.__subclasses__()
         names = (f"{known.__module__}.{known.__qualname__}" for known in found)
         return sorted(name for name in names if name.startswith("fewlabels."))
-
-    def predict_log_proba(self, X: Any, hints: Any = None) -> NDArray[Any]:
-        """Predict logarithms of class probabilities.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Rows.
-        hints : DataFrame, dict or array-like, default=None
-            Opinions of the sources of `fit` about these rows; without, only the columns
-            speak, and what the sources taught.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            The logarithms of :meth:`predict_proba`.
-        """
-        return np.log(self.predict_proba(X, hints))

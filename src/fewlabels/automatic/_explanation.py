@@ -33,10 +33,12 @@ from fewlabels.automatic._sentences import (
     gain_words,
     guess_words,
     halving_words,
+    hint_words,
     single_words,
     suspicion_words,
     verdict,
 )
+from fewlabels.opinions import SourceReport
 
 
 class ExplainedClassifier(BankEstimator):
@@ -55,6 +57,8 @@ class ExplainedClassifier(BankEstimator):
     _contributions: list[Contribution]
     _changed: float
     _label_counts: NDArray[np.intp]
+    sources_: list[SourceReport]
+    _n_taught: int
 
     def _probabilities(self, outputs: NDArray[Any]) -> NDArray[Any]:
         """Class probabilities from outputs."""
@@ -222,8 +226,11 @@ class ExplainedClassifier(BankEstimator):
         self._require_rows()
         unlabeled = np.ones(self._bank.index.size, dtype=bool)
         unlabeled[self.labeled_indices_] = False
-        rows = self._bank.index[unlabeled]
-        return self._probabilities(self._model.training_outputs[rows])
+        return self._probabilities(self._training_outputs()[unlabeled])
+
+    def _training_outputs(self) -> NDArray[Any]:
+        """Return the outputs of all training rows."""
+        raise NotImplementedError
 
     def explain(
         self, X: Any = None, *, row_numbers: NDArray[np.intp] | None = None
@@ -252,11 +259,13 @@ class ExplainedClassifier(BankEstimator):
         if self.classes_.size == 1 or not self.candidates_["weight"].size:
             return lines[0] + " There is nothing to choose."
         lines += choice_words(self.candidates_)
+        lines += hint_words(self.sources_, self._n_taught if self.sources_ else 0)
         lines.append(f"Expected error: {self.expected_error_}.")
         lines.append(f"Supervised ({self.baseline_.name}): {self.baseline_error_}.")
         if n_labeled < n:
             lines.append(
-                f"The unlabelled rows changed {100 * self._changed:.0f} % of the "
+                f"The unlabelled rows{' and the hints' * bool(self.sources_)} changed "
+                f"{100 * self._changed:.0f} % of the "
                 "answers. " + gain_words(self.gain_, n_labeled)
             )
         lines += self.advice(row_numbers=row_numbers)

@@ -373,7 +373,7 @@ def _mixture(
     if taught is not None and taught.outputs is not None:
         parts[1] = taught.temperature * class_outputs(taught.outputs)
         shares, worth = tuned.TAUGHT_SHARES, taught.lessons.total
-        usual = min(worth / (worth + size), shares[-1])
+        usual = min(worth / (worth + tuned.LABEL_WORTH * size), shares[-1])
     a, share, b = (
         part.ravel()
         for part in np.meshgrid(tuned.HINT_SHARPNESS, shares, tuned.HINT_STRENGTHS)

@@ -15,6 +15,7 @@ from fewlabels.automatic._diagnostics import AcceptedRows, SuspiciousLabel
 from fewlabels.automatic._effects import ColumnEffect
 from fewlabels.automatic._errors import ErrorEstimate
 from fewlabels.automatic._pool import FAMILIES
+from fewlabels.opinions import SourceReport
 
 
 def no_better(error: ErrorEstimate, guessing: float) -> bool:
@@ -186,6 +187,27 @@ def choice_words(table: dict[str, NDArray[Any]]) -> list[str]:
         name += f" with ridge {ridge:g}"
     weight = 100 * table["weight"][best]
     lines.append(f"Largest single weight: {name}, {weight:.0f} %.")
+    return lines
+
+
+def hint_words(sources: Sequence[SourceReport], n_taught: int) -> list[str]:
+    """Say how far each source of hints is trusted, and what they taught."""
+    lines = []
+    for source in sources:
+        words = f"speaks for {100 * source.coverage:.0f} % of the rows"
+        if len(sources) > 1:
+            words += f" ({100 * source.conflicts:.0f} % contradicted by others)"
+        checked = f"{source.n_right} of {source.n_judged} labels agree"
+        if not source.n_judged:
+            checked = "no label to check it against"
+        lines.append(
+            f"Hints {source.name!r}: {words}; probably {100 * source.accuracy:.0f} % "
+            f"of its opinions are correct ({checked})."
+        )
+    if n_taught:
+        lines.append(
+            f"Hints for {n_taught:,} rows were learned from as uncertain labels."
+        )
     return lines
 
 

@@ -200,7 +200,10 @@ HINT_SHARPNESS = np.array([0.5, 0.7, 1.0, 1.4, 2.0, 2.8])
 TAUGHT_SHARES = np.array([0.0, 0.25, 0.5, 0.75, 0.9])
 HINT_STRENGTHS = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.25])
 SHARPNESS_SPREAD = 0.5
-SHARE_SPREAD = 0.2
+SHARE_SPREAD = 0.3
+LABEL_WORTH = 4.0
+# Sharpness of the average if no label can be held out, compared with the usual.
+UNTESTED_SHARPNESS = 0.4
 HINT_STRENGTH = 0.9
 STRENGTH_SPREAD = 0.4
 # Share of the taught average if no label can be held out.

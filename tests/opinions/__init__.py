@@ -1,0 +1,3 @@
+"""Tests of fewlabels.opinions."""
+
+# SPDX-License-Identifier: BSD-3-Clause
