@@ -209,8 +209,8 @@ def answer_hints(
     if context.estimate_error:
         together = nested
         if nested is not None and hinted.held_out is not None:
-            confirmed = hinted.held_out
-            together = Nested(hinted.held_out, nested.baseline, confirmed, None)
+            held = hinted.held_out
+            together = Nested(held, nested.baseline, held, None, [])
         size = scored.size if hinted.held_out is None else hinted.held_out.shape[0]
         errors = _errors(
             together if together is None else together.first(size),

@@ -34,8 +34,8 @@ from fewlabels.automatic._compact import Plain, Rounded
 from fewlabels.automatic._curve import LearningCurve
 from fewlabels.automatic._diagnostics import HeldOut
 from fewlabels.automatic._errors import ErrorEstimate
-from fewlabels.automatic._intervals import FoldScores
 from fewlabels.automatic._hints import Context, HintOutputs
+from fewlabels.automatic._intervals import FoldScores
 from fewlabels.automatic._judge import candidate_table, judge
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._members import (

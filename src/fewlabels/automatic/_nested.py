@@ -66,7 +66,9 @@ class Nested(NamedTuple):
 
     def first(self, size: int) -> "Nested":
         """Keep the first rows."""
-        return Nested(*(None if part is None else part[:size] for part in self))  # type: ignore[arg-type]
+        parts = (self.outputs, self.baseline, self.confirmed)
+        halves = None if self.halves is None else self.halves[:size]
+        return Nested(*(part[:size] for part in parts), halves, self.folds)
 
 
 def outer_blocks(
