@@ -105,3 +105,37 @@ def test_a_check_from_beginning_to_end(servers, pages, tmp_path):
     again.keyboard.press("c")
     again.get_by_role("button", name="Result so far").click()
     assert "11 rows that you checked" in again.inner_text(".quality")
+
+
+def test_advice_names_rows(servers, pages, tmp_path):
+    table = tmp_path / "wines.csv"
+    lines = write_wines(table).read_text().splitlines()
+    given = {row: TRUTH[row] for row in range(40)}
+    wrong = next(row for row in given if TRUTH[row] == "Barolo")
+    lonely = next(row for row in range(40, 178) if TRUTH[row] == "Barbera")
+    given |= {wrong: "Barbera", lonely: "Nebbiolo"}
+    for row, name in given.items():
+        lines[row + 1] += name
+    table.write_text("\r\n".join(lines) + "\r\n", newline="")
+    server = servers(table, "cultivar")
+    page = pages(server.address)
+    up_to_date(page)
+    page.keyboard.press("q")
+    page.wait_for_selector("[data-change]:not([disabled])")
+    # A doubtful label is shown with its row, before anybody can change it.
+    doubted = page.locator(".suspect", has=page.locator("[data-change]"))
+    assert f"Row {wrong + 1} is" in doubted.first.inner_text()
+    assert doubted.first.locator(".brief .pair").count() == 4
+    # The class with a single label is named, with rows that look like it.
+    lone = page.locator("section", has=page.locator("#q-single"))
+    assert "Nebbiolo" in lone.inner_text()
+    assert lone.locator(".entry small:not(:empty)").count() == 6
+    accessible(page)
+    picture(page, "advice")
+    lone.locator(".entry").first.click()
+    page.wait_for_selector("#back")
+    page.go_back()
+    page.wait_for_selector("#q-single")
+    page.locator("[data-change]").first.click()
+    page.wait_for_selector(f"#toast:has-text('Row {wrong + 1} is')")
+    assert server.labels() == {wrong: "Barolo"}

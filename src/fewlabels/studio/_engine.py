@@ -8,6 +8,7 @@ pages. Labels come as ``{row: class}``, results are plain values and arrays.
 
 import math
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,8 +51,12 @@ N_GUESSES = 3
 MAP_ROWS = 2_500
 # Rows of a group are labelled together: mean size of a group, and most groups.
 GROUP_SIZE, MAX_GROUPS = 40, 150
+# Rows shown that look like a class with a single label.
+LIKE = 6
 # Up to this many labels, typical rows alternate with the model's queries.
 EXPLORED = 20
+# Share of the labels that held-out predictions must meet before others are doubted.
+SUPPORT = 0.9
 # The most suspicious labels that are shown, and the largest odds.
 MAX_SUSPECTS, MAX_ODDS = 20, 1000.0
 
@@ -259,6 +264,18 @@ class Engine:
 
     def judgement(self) -> dict[str, Any]:
         """Estimate the errors of the predictions."""
+        # A class with a single label has no error: show which rows look like it.
+        p, columns = self._p, [str(c) for c in self.model.classes_]
+        rest = np.setdiff1d(np.arange(self.table.n_rows), list(self._labels))
+        counts = Counter(self._labels.values())
+        single = [
+            {
+                "name": name,
+                "rows": rest[np.argsort(-p[rest, k], kind="stable")[:LIKE]].tolist(),
+            }
+            for k, name in enumerate(columns)
+            if counts[name] == 1
+        ]
         per_class = [
             {
                 "name": str(e.label),
@@ -275,10 +292,20 @@ class Engine:
             "baseline": _estimate(model.baseline_error_),
             "gain": _estimate(model.gain_),
             "classes": per_class,
+            "single": single,
         }
 
     def suspects(self) -> list[dict[str, Any]]:
-        """Find labels that the other labels contradict, after judging."""
+        """Find labels that the other labels contradict, after judging.
+
+        Only where held-out labels support it: if the model misses many of the others,
+        it is more likely to be wrong about this one, too.
+        """
+        held_out = self.model.suspicious_labels(1.0)
+        missed = sum(s.likely != s.label for s in held_out)
+        n_labels = len(self._labels)
+        if (n_labels - missed + 1) / (n_labels + 2) < SUPPORT:
+            return []
         return [
             {
                 "row": s.row,

@@ -1,6 +1,7 @@
 // The expected error, and what more labels would do.
 
 import { ask, chip, client, colour, el, newKey, percent, plural, state, svg, toast, waiting } from "./base.js";
+import { brief, briefLine } from "./columns.js";
 
 let openRow = () => {};
 export const onOpen = (callback) => { openRow = callback; };
@@ -14,7 +15,34 @@ export function render(view) {
   }
   view.replaceChildren(el("div", { class: "quality" },
     el("div", { class: "stack" }, estimate(judgement, curve, outlook, seconds), classes(judgement)),
-    el("div", { class: "stack" }, compared(judgement), review(suspects))));
+    el("div", { class: "stack" }, single(judgement), compared(judgement), review(suspects))));
+  fill(suspects);
+}
+
+/** Show the rows that are named, which the server has to be asked for. */
+async function fill(suspects) {
+  const places = [...document.querySelectorAll("#view [data-show]")];
+  const rows = [...new Set(places.map((node) => Number(node.dataset.show)))].slice(0, 24);
+  if (!rows.length) return;
+  try {
+    const cards = new Map((await ask(`api/cards?rows=${rows.join(",")}`)).map((card) => [card.row, card]));
+    for (const node of places) {
+      const card = cards.get(Number(node.dataset.show));
+      if (card && node.isConnected) node.replaceChildren(...(node.tagName === "SMALL" ? [briefLine(card.cells)] : brief(card, 4)));
+    }
+    // A label is changed by somebody who has seen the row.
+    for (const button of document.querySelectorAll("[data-change]")) button.disabled = !state.writes || !cards.has(Number(button.dataset.change));
+  } catch (error) { toast(error.message); }
+}
+
+function single(judgement) {
+  if (!judgement.single?.length) return null;
+  return el("section", { class: "panel", "aria-labelledby": "q-single" }, el("h2", { id: "q-single" }, "Classes with a single label"),
+    el("p", { class: "quiet small" }, "Their error cannot be estimated. These rows look most like them:"),
+    judgement.single.slice(0, 3).map((s) => el("div", { class: "suspect" }, chip(s.name),
+      el("ul", {}, s.rows.map((row) => el("li", {}, el("button", { class: "entry", onclick: () => openRow(row) }, el("span", { class: "what" }, `Row ${row + 1}`, el("small", { dir: "auto", "data-show": row }))))))),
+    ),
+    judgement.single.length > 3 ? el("p", { class: "quiet small" }, `and ${judgement.single.length - 3} more: ${judgement.single.slice(3).map((s) => s.name).join(", ")}`) : null);
 }
 
 function estimate(judgement, curve, outlook, seconds) {
@@ -90,10 +118,11 @@ function review(suspects) {
   return el("section", { class: "panel", "aria-labelledby": "q-review" }, el("h2", { id: "q-review" }, "Labels to check"),
     suspects.length ? el("div", {}, suspects.map((s) => el("div", { class: "suspect" },
       el("div", {}, `Row ${s.row + 1} is `, chip(s.label), ", but the other labels say ", chip(s.likely), ` (${Math.round(s.odds)} to 1).`),
+      el("div", { class: "brief", "data-show": s.row }),
       el("div", { class: "row" },
-        el("button", { class: "button", disabled: !state.writes, onclick: () => change(s) }, `Change to “${s.likely}”`),
+        el("button", { class: "button", disabled: true, "data-change": s.row, onclick: () => change(s) }, `Change to “${s.likely}”`),
         el("button", { class: "button plain", onclick: () => openRow(s.row) }, "Look")))))
-      : el("p", { class: "quiet small" }, "No given label contradicts all the others."));
+      : el("p", { class: "quiet small" }, "No label is contradicted by the others, or they say too little to doubt one."));
 }
 
 async function change(suspect) {
