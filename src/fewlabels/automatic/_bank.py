@@ -11,9 +11,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn.utils import check_random_state, gen_batches
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.utils import check_consistent_length, check_random_state, gen_batches
+from sklearn.utils.validation import column_or_1d
 
 from fewlabels._backend import (
     DEVICE_CONSTRAINTS,
@@ -81,6 +83,8 @@ class KernelBank:
         In the order of the recipe.
     index : ndarray of shape (n_samples,)
         For each row, the number of its distinct row.
+    groups : ndarray of shape (n_rows,)
+        For each distinct row, the number of its group, see :meth:`keep_together`.
     n_samples : int
         Number of rows.
     n_rows : int
@@ -226,6 +230,25 @@ class KernelBank:
         )
         return X
 
+    def keep_together(self, groups: ArrayLike | None) -> None:
+        """Join distinct rows that are in a group, or have copies in one.
+
+        Parameters
+        ----------
+        groups : array-like of shape (n_samples,) or None
+            Rows with equal entries are joined; None if there are no groups.
+        """
+        self.groups = np.arange(self.n_rows)
+        if groups is None:
+            return
+        given = column_or_1d(groups)
+        check_consistent_length(given, self.index)
+        _, number = np.unique(given, return_inverse=True)
+        ends = (self.index, self.n_rows + number)
+        size = self.n_rows + int(number.max(initial=-1)) + 1
+        pairs = csr_array((np.ones(self.index.size), ends), shape=(size, size))
+        self.groups = connected_components(pairs, directed=False)[1][: self.n_rows]
+
     def __getstate__(self) -> dict[str, Any]:
         kept = {key: value for key, value in vars(self).items() if key != "_backend"}
         return {**kept, "_matrices": {}, "_random_state": None}
@@ -239,6 +262,7 @@ class KernelBank:
         lean.is_pruned = True
         lean._matrices = {}
         lean.index = self.index.astype(np.int32)
+        lean.groups = self.groups[:0]
         lean._number = self._number.astype(np.int32)
         if not transduction:
             lean.index = lean._number = np.empty(0, dtype=np.int32)

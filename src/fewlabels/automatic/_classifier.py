@@ -248,6 +248,8 @@ class FewLabelsClassifier(PredictingClassifier, PartialLabelClassifier):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         hints: Any = None,
+        *,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Build the bank from all rows, and weight its candidates by the labels.
 
@@ -268,6 +270,11 @@ class FewLabelsClassifier(PredictingClassifier, PartialLabelClassifier):
             nothing where they abstain, see :func:`fewlabels.opinions.read_opinions`.
             True labels tell how far to trust each source; without any true label, their
             agreement does, and the error is a guess.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of one group are never held out without each other: photographs of one
+            burst, rows of one patient, versions of one text. Otherwise some would
+            predict the others, and errors would be estimated too small. Equal rows are
+            always kept together; :func:`fewlabels.graphs.near_copies` finds others.
 
         Returns
         -------
@@ -284,7 +291,7 @@ class FewLabelsClassifier(PredictingClassifier, PartialLabelClassifier):
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
             labels, self._opinions = labels_with_hints(y, hints, n_rows=X.shape[0])
         self.name_columns()
-        with self._built_bank(X, given) as line:
+        with self._built_bank(X, given, groups) as line:
             self._learn(labels, sample_weight, line)
         return self
 
@@ -403,7 +410,14 @@ class FewLabelsClassifier(PredictingClassifier, PartialLabelClassifier):
         importance /= importance.mean()
         Y = signed_targets(codes, self.classes_.size)
         distinct = self._bank.index[self.labeled_indices_]
-        return Labeled(Y, codes, distinct, importance, codes.size <= tuned.FEW)
+        return Labeled(
+            Y,
+            codes,
+            distinct,
+            importance,
+            few=codes.size <= tuned.FEW,
+            groups=self._bank.groups[distinct],
+        )
 
     def _take(self, answer: ClassAnswer) -> None:
         """Set the attributes from the results of the last stage."""

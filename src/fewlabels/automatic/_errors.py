@@ -170,8 +170,8 @@ def expected_error(
 ) -> ErrorEstimate:
     """Combine the error on held-out rows with the confidence on unlabelled ones.
 
-    Held-out rows and doubts are the counts of a Beta posterior. The only row of a class
-    counts as a mistake. If labels are drawn at random, the share of such rows is also
+    Held-out rows and doubts are the counts of a Beta posterior; rows that are held out
+    together count as one. The only row of a class counts as a mistake. If labels are drawn at random, the share of such rows is also
     the expected share of classes without any label (Good-Turing).
     """
     counts = labeled.class_counts
@@ -179,13 +179,13 @@ def expected_error(
         return ErrorEstimate(np.nan, 0.0, 1.0, "the labels are of a single class")
     if counts.max() < 2:
         return ErrorEstimate(np.nan, 0.0, 1.0, NOTHING_HELD_OUT)
-    v = labeled.size * labeled.importance / labeled.importance.sum()
+    v, n_groups = labeled.counted, labeled.n_groups
     missed = mistakes(outputs, labeled)
-    alone = float(v @ ~labeled.testable) / labeled.size
+    alone = float(v @ ~labeled.testable) / n_groups
     doubt = None if confidence is None else 1 - (1 - alone) * confidence
-    mean = labeled.size / counts.size
+    mean = n_groups / counts.size
     estimate = error_posterior(float(v @ missed), float(v @ ~missed), doubt, mean)
-    if counts.size < tuned.MANY_CLASSES or labeled.size >= 10 * counts.size:
+    if counts.size < tuned.MANY_CLASSES or n_groups >= 10 * counts.size:
         return estimate
     # With a row held out, its class is learned from one label fewer.
     return replace(estimate, low=estimate.low * ((mean - 1) / mean) ** tuned.STEEPEST)
@@ -235,7 +235,8 @@ def gain_over(
     if not own.is_known or not np.isfinite(held_baseline).all():
         return ErrorEstimate(np.nan, -1.0, 1.0, own.note or "there is no baseline")
     ours, theirs = mistakes(held, labeled), mistakes(held_baseline, labeled)
-    v = labeled.importance / labeled.importance.sum()
+    n_groups = labeled.n_groups
+    v = labeled.counted / n_groups
     lost, won = float(v @ (ours & ~theirs)), float(v @ (theirs & ~ours))
-    low, high = paired_interval(won, lost, tuned.EFFECTIVE * labeled.size)
+    low, high = paired_interval(won, lost, tuned.EFFECTIVE * n_groups)
     return ErrorEstimate(won - lost, low, high)

@@ -63,11 +63,14 @@ class BankEstimator(TensorMixin, FrameEncoding, BaseEstimator):
         self.random_state = random_state
 
     @contextmanager
-    def _built_bank(self, X: Any, given: Any) -> Iterator[ProgressLine]:
+    def _built_bank(
+        self, X: Any, given: Any, groups: ArrayLike | None
+    ) -> Iterator[ProgressLine]:
         """Build the bank from validated rows, and keep its threads for the labels."""
         rng = check_random_state(self.random_state)
         with ProgressLine(self.progress, type(self).__name__) as line:
             self._bank = build_bank(self, X, given, rng, line)
+            self._bank.keep_together(groups)
             self._label_seed = rng.randint(2**31)
             with self._bank.threads():
                 yield line

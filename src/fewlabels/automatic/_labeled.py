@@ -20,13 +20,15 @@ class Labeled:
     codes : ndarray of shape (l,)
         Classes; for a regression, all zero.
     distinct : ndarray of shape (l,)
-        Numbers of the distinct rows of the bank; equal rows are held out together.
+        Numbers of the distinct rows of the bank.
     importance : ndarray of shape (l,)
         Weights of the rows in losses, with mean 1.
     few : bool
         Whether the rules for few labels apply.
     regression : bool
         Whether targets are real numbers.
+    groups : ndarray of shape (l,) or None
+        Rows of a group are held out together; None for equal rows only.
     """
 
     Y: NDArray[Any]
@@ -35,6 +37,12 @@ class Labeled:
     importance: NDArray[Any]
     few: bool
     regression: bool = False
+    groups: NDArray[np.intp] | None = None
+
+    @property
+    def group(self) -> NDArray[np.intp]:
+        """Number of the group of every row."""
+        return self.distinct if self.groups is None else self.groups
 
     @property
     def size(self) -> int:
@@ -42,17 +50,31 @@ class Labeled:
         return self.codes.size
 
     @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return int(np.unique(self.group).size)
+
+    @property
+    def counted(self) -> NDArray[np.float64]:
+        """Weights by which every group counts once, as their importance says."""
+        _, member, sizes = np.unique(
+            self.group, return_inverse=True, return_counts=True
+        )
+        weights = self.importance / sizes[member]
+        return sizes.size * weights / weights.sum()
+
+    @property
     def class_counts(self) -> NDArray[np.intp]:
-        """Number of distinct rows of every class that occurs."""
-        pairs = np.unique(np.column_stack([self.codes, self.distinct]), axis=0)
+        """Number of groups of every class that occurs."""
+        pairs = np.unique(np.column_stack([self.codes, self.group]), axis=0)
         return np.unique(pairs[:, 0], return_counts=True)[1]
 
     @property
     def testable(self) -> NDArray[np.bool_]:
-        """Which rows can be held out: those whose class has another distinct row."""
+        """Which rows can be held out: those whose class has another group."""
         if self.regression:
             return np.ones(self.size, dtype=bool)
-        pairs = np.unique(np.column_stack([self.codes, self.distinct]), axis=0)
+        pairs = np.unique(np.column_stack([self.codes, self.group]), axis=0)
         return np.bincount(pairs[:, 0], minlength=1)[self.codes] > 1
 
     @property
@@ -62,8 +84,8 @@ class Labeled:
 
     @property
     def says_something(self) -> bool:
-        """Whether any row can be held out: some class has two distinct rows."""
-        several = np.unique(self.distinct).size > 1
+        """Whether any row can be held out: some class has two groups."""
+        several = self.n_groups > 1
         if self.regression or not several:
             return several
         counts = self.class_counts
@@ -88,6 +110,7 @@ class Labeled:
             Y=self.Y[rest],
             codes=self.codes[rest],
             distinct=self.distinct[rest],
+            groups=self.group[rest],
             importance=self.importance[rest],
         )
 
@@ -99,29 +122,29 @@ class Labeled:
         self, n_blocks: int, rng: np.random.RandomState
     ) -> list[NDArray[np.intp]]:
         """Split the rows that can be held out into blocks; others always train."""
-        held = np.flatnonzero(np.isin(self.distinct, self.distinct[self.testable]))
-        dealt = stratified_blocks(self.codes[held], self.distinct[held], n_blocks, rng)
+        held = np.flatnonzero(np.isin(self.group, self.group[self.testable]))
+        dealt = stratified_blocks(self.codes[held], self.group[held], n_blocks, rng)
         return [held[block] for block in dealt]
 
     def sample(self, size: int, rng: np.random.RandomState) -> "Labeled":
         """Sample about `size` of the rows, stratified by class."""
         n_blocks = -(-self.size // size)
-        sample = stratified_blocks(self.codes, self.distinct, n_blocks, rng)[0]
+        sample = stratified_blocks(self.codes, self.group, n_blocks, rng)[0]
         return self.without(np.setdiff1d(np.arange(self.size), sample))
 
 
 def stratified_blocks(
     codes: NDArray[np.intp],
-    distinct: NDArray[np.intp],
+    group: NDArray[np.intp],
     n_blocks: int,
     rng: np.random.RandomState,
 ) -> list[NDArray[np.intp]]:
-    """Split rows into blocks of about equal size and class shares."""
-    _, first, member = np.unique(distinct, return_index=True, return_inverse=True)
+    """Split rows into blocks of about equal size and class shares, by whole groups."""
+    _, first, member = np.unique(group, return_index=True, return_inverse=True)
     order = rng.permutation(first.size)
     order = order[np.argsort(codes[first[order]], kind="stable")]
-    block_of_distinct = np.empty(first.size, dtype=np.intp)
-    block_of_distinct[order] = np.arange(first.size) % n_blocks
-    block_of_row = block_of_distinct[member]
+    block_of_group = np.empty(first.size, dtype=np.intp)
+    block_of_group[order] = np.arange(first.size) % n_blocks
+    block_of_row = block_of_group[member]
     blocks = [np.flatnonzero(block_of_row == b) for b in range(n_blocks)]
     return [block for block in blocks if block.size]

@@ -41,9 +41,9 @@ class HeldOutBlocks(NamedTuple):
     @classmethod
     def draw(cls, labeled: Labeled, rng: np.random.RandomState) -> "HeldOutBlocks":
         """Hold out half of few labels, 20 times, or else a fifth, twice."""
-        distinct = labeled.distinct
-        testable = np.unique(distinct[labeled.testable])
-        singles = [np.flatnonzero(distinct == d) for d in testable]
+        group = labeled.group
+        testable = np.unique(group[labeled.testable])
+        singles = [np.flatnonzero(group == g) for g in testable]
         repeats, n_blocks = (tuned.N_HALVES, 2) if labeled.few else (tuned.N_FIFTHS, 5)
         many = [labeled.blocks(n_blocks, rng) for _ in range(repeats)]
         return cls(singles, many)

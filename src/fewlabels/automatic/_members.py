@@ -136,8 +136,8 @@ def contributions_of(
         if np.isnan(share):
             error = ErrorEstimate(np.nan, 0.0, 1.0, "no rows can be held out")
         else:
-            n_distinct = np.unique(labeled.distinct[labeled.testable]).size
-            error = ErrorEstimate(share, *binomial_interval(share, n_distinct))
+            n_groups = np.unique(labeled.group[labeled.testable]).size
+            error = ErrorEstimate(share, *binomial_interval(share, n_groups))
         found.append(
             Contribution(
                 family,

@@ -75,10 +75,8 @@ def outer_blocks(
     labeled: Labeled, rng: np.random.RandomState
 ) -> list[NDArray[np.intp]]:
     """Blocks for cross-validating the whole procedure."""
-    n_distinct = np.unique(labeled.distinct).size
-    n_blocks = (
-        n_distinct if labeled.size <= tuned.FEW else min(tuned.N_OUTER, n_distinct)
-    )
+    n_groups = labeled.n_groups
+    n_blocks = n_groups if labeled.size <= tuned.FEW else min(tuned.N_OUTER, n_groups)
     if not labeled.regression and labeled.class_counts.size >= tuned.MANY_CLASSES:
         n_blocks = min(n_blocks, int(labeled.class_counts.max()))
     blocks = labeled.blocks(max(2, n_blocks), rng)

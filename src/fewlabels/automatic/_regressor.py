@@ -99,7 +99,7 @@ class FewLabelsRegressor(PartialTargetMixin, BankEstimator):
     _scores: FoldScores | None
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
         """Build the bank from all rows, and weight its candidates by the known targets.
 
         Parameters
@@ -110,6 +110,8 @@ class FewLabelsRegressor(PartialTargetMixin, BankEstimator):
             drawn from.
         y : array-like of shape (n_samples,)
             Targets; NaN or None marks a row without one.
+        groups : array-like of shape (n_samples,), default=None
+            Rows to be held out together, see :meth:`FewLabelsClassifier.fit`.
 
         Returns
         -------
@@ -121,7 +123,7 @@ class FewLabelsRegressor(PartialTargetMixin, BankEstimator):
             self, X, y, given=given, accept_sparse="csr", dtype=FLOATS
         )
         self.name_columns()
-        with self._built_bank(X, given) as line:
+        with self._built_bank(X, given, groups) as line:
             self._learn(targets, line)
         return self
 
@@ -163,6 +165,7 @@ class FewLabelsRegressor(PartialTargetMixin, BankEstimator):
             Y=((known - mean) / self._unit)[:, None],
             codes=np.zeros(rows.size, dtype=np.intp),
             distinct=self._bank.index[rows],
+            groups=self._bank.groups[self._bank.index[rows]],
             importance=np.ones(rows.size),
             few=rows.size <= tuned.FEW,
             regression=True,

@@ -29,6 +29,7 @@ from fewlabels.graphs._graph_transformer import SimilarityGraphTransformer
 from fewlabels.graphs._image import image_graph
 from fewlabels.graphs._laplacian import LaplacianPower, graph_laplacian, laplacian_power
 from fewlabels.graphs._laplacian import check_weights as check_weights
+from fewlabels.graphs._near_copies import near_copies
 from fewlabels.graphs._neighbors import make_search, nearest_neighbors
 from fewlabels.graphs._signals import (
     boundary_volume,
@@ -82,6 +83,7 @@ __all__ = [
     "local_linear_weights",
     "local_variation",
     "make_search",
+    "near_copies",
     "nearest_neighbors",
     "p_dirichlet",
     "similarity_graph",
