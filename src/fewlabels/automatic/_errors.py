@@ -171,8 +171,9 @@ def expected_error(
     """Combine the error on held-out rows with the confidence on unlabelled ones.
 
     Held-out rows and doubts are the counts of a Beta posterior; rows that are held out
-    together count as one. The only row of a class counts as a mistake. If labels are drawn at random, the share of such rows is also
-    the expected share of classes without any label (Good-Turing).
+    together count as one. The only row of a class counts as a mistake. If labels are
+    drawn at random, the share of such rows is also the expected share of classes
+    without any label (Good-Turing).
     """
     counts = labeled.class_counts
     if counts.size < 2:

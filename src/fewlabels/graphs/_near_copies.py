@@ -15,28 +15,35 @@ from fewlabels.graphs._neighbors import nearest_neighbors
 # Distances of copies, over that of two rows at random: CLOSE is enough; NEAR is where
 # the distance is also below APART times that to the K-th neighbours of both. With
 # vectors of EfficientNet-Lite2 these find 88 to 100 % of pictures that were saved again
-# at a quality of 50 or more, made lighter, mirrored or resized, and two in three cut by
+# at a quality of 50 or more, made lighter, mirrored or resized, and 71 % of those cut by
 # 5 % on each side; of 1,500 different pictures each of CIFAR-10, Fashion-MNIST and
-# digits they take 0.1 to 0.3 % for copies (2026-11-18, `benchmarks/pictures.py copies`).
+# digits they take 0.1 % for copies (2026-11-18, benchmarks/pictures.py copies).
 CLOSE, NEAR, APART = 0.25, 0.45, 0.6
 K = 10
 # Pairs of rows by which the distance of two rows at random is measured.
 _PAIRS = 5000
 
 
-def near_copies(X: Any, *, random_state: int = 0) -> NDArray[np.intp]:
+def near_copies(
+    X: Any,
+    *,
+    limits: tuple[float, float, float] = (CLOSE, NEAR, APART),
+    random_state: int = 0,
+) -> NDArray[np.intp]:
     r"""Find rows that are nearly the same, where other rows are far apart.
 
-    Two rows at a distance d are near copies if :math:`d \le 0.25 R`, or if
-    :math:`d \le 0.45 R` and :math:`d \le 0.6 \min(d_i, d_j)`; R is the median distance
-    of two rows at random, and :math:`d_i` that of row i to its tenth neighbour. Copies
-    of copies are copies.
+    Two rows at a distance d are near copies if :math:`d \le a R`, or if
+    :math:`d \le b R` and :math:`d \le c \min(d_i, d_j)`; R is the median distance of
+    two rows at random, and :math:`d_i` that of row i to its tenth neighbour. Copies of
+    copies are copies.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows that are near each other where things are alike: embeddings of pictures or
         texts, or their words. Scaled to length one before they are compared.
+    limits : tuple of float, default=(0.25, 0.45, 0.6)
+        The numbers a, b and c, for embeddings.
     random_state : int, default=0
         Seed of the pairs by which R is measured.
 
@@ -72,8 +79,9 @@ def near_copies(X: Any, *, random_state: int = 0) -> NDArray[np.intp]:
     distances, near = nearest_neighbors(rows, min(K, n - 1), neighbors="auto")
     reach = distances[:, -1]
     apart = np.minimum(reach[:, None], reach[near])
-    copies = (distances <= NEAR * usual) & (distances <= APART * apart)
-    copies |= distances <= CLOSE * usual
+    close, near_enough, share = limits
+    copies = (distances <= near_enough * usual) & (distances <= share * apart)
+    copies |= distances <= close * usual
     left, place = np.nonzero(copies)
     pairs = csr_array((np.ones(left.size), (left, near[left, place])), shape=(n, n))
     return connected_components(pairs, directed=False)[1][equal]

@@ -414,6 +414,13 @@ class VectorEncoder(ColumnEncoder):
         _check_readable(self.column, values, missing, what)
         return self._encode(vectors, missing)
 
+    def restored(self, features: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+        """Tell which rows have a vector, and compute vectors from features."""
+        present = np.ones(features.shape[0], dtype=bool)
+        if self.marks_missing:
+            present = features[:, -1] == 0
+        return present, features[:, : self.mean.size] * self.unit + self.mean
+
     def names(self) -> list[str]:
         """Name the features."""
         name = self.column.name

@@ -130,7 +130,7 @@ class Engine:
         )
         # The bank depends only on rows; any labels will do until there are real ones.
         with noting([]):
-            model.fit(self.features, self._y({0: "?"}))
+            model.fit(self.features, self._y({0: "?"}), groups=self.encoded.groups)
         model.progress = False
         return model
 

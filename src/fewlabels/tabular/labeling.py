@@ -338,7 +338,7 @@ def learn_table(
         encoded, labels, lambda share: tell(read + (0.9 - read) * share, "learning")
     )
     with noting(encoded.notes):
-        learner.fit(encoded.features, labels.to_learn)
+        learner.fit(encoded.features, labels.to_learn, groups=encoded.groups)
         learner.progress = False
         result = predict_table(encoded, labels, learner, setup.interval)
     tell(1.0, "done")

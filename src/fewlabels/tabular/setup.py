@@ -31,6 +31,7 @@ from fewlabels.preprocessing import (
 )
 from fewlabels.tabular._extra_rows import doubtful_rows
 from fewlabels.tabular._label_checks import check_markers, check_target_kind
+from fewlabels.tabular._near_copies import copied_rows
 from fewlabels.tabular._targets import (
     TargetColumn,
     class_text,
@@ -103,12 +104,15 @@ class EncodedTable:
         The rows as they are learned from.
     notes : list of str
         What the owner of the table should know.
+    groups : ndarray of shape (n_rows,) or None
+        Rows that are near copies have the same number, and are held out together.
     """
 
     table: Table
     transformer: TableTransformer
     features: Any
     notes: list[str]
+    groups: NDArray[np.intp] | None = None
 
 
 def encode(
@@ -287,6 +291,10 @@ class TableSetup:
             progress,
         )
         encoded.table = table
+        encoded.groups, copies = copied_rows(
+            table, encoded.transformer, encoded.features, labels.given
+        )
+        encoded.notes += copies
         return encoded
 
     def learner(
