@@ -15,8 +15,8 @@ from fewlabels.graphs._neighbors import nearest_neighbors
 # Distances of copies, over that of two rows at random: CLOSE is enough; NEAR is where
 # the distance is also below APART times that to the K-th neighbours of both. With
 # vectors of EfficientNet-Lite2 these find 88 to 100 % of pictures that were saved again
-# at a quality of 50 or more, made lighter, mirrored or resized, and 71 % of those cut by
-# 5 % on each side; of 1,500 different pictures each of CIFAR-10, Fashion-MNIST and
+# at a quality of 50 or more, made lighter, mirrored or resized, and 71 % of those cut
+# by 5 % on each side; of 1,500 different pictures each of CIFAR-10, Fashion-MNIST and
 # digits they take 0.1 % for copies (2026-11-18, benchmarks/pictures.py copies).
 CLOSE, NEAR, APART = 0.25, 0.45, 0.6
 K = 10

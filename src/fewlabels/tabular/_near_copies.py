@@ -19,11 +19,11 @@ from fewlabels.tabular.telling import shortened
 
 # Beyond this many rows, only those with a label are compared.
 _ALL_ROWS = 5000
-# Labelled rows whose pictures are compared by their pixels, and pixels of a side: saving
-# small pictures again changes their embeddings more than their pixels. These limits
-# find all of 80 pictures that were saved again, resized or made lighter; of 1,500
-# different ones each of CIFAR-10, Fashion-MNIST and digits they take 0 to 0.7 % for
-# copies (2026-11-18, benchmarks/pictures.py copies).
+# Labelled rows whose pictures are compared by their pixels, and pixels of a side.
+# Saving small pictures again changes their embeddings more than their pixels. These
+# limits find all of 80 pictures that were saved again, resized or made lighter; of
+# 1,500 different ones each of CIFAR-10, Fashion-MNIST and digits they take 0 to 0.7 %
+# for copies (2026-11-18, benchmarks/pictures.py copies).
 _MOST_SEEN = 2000
 _PIXELS = 16
 _OF_PIXELS = (0.1, 0.2, 0.4)
