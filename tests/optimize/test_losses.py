@@ -18,7 +18,7 @@ from fewlabels.optimize import (
     SquaredHingeLoss,
     SquaredLoss,
 )
-from fewlabels.optimize._losses import LOSSES, resolve_loss
+from fewlabels.optimize._loss_functions import LOSSES, resolve_loss
 
 ALL = [SquaredLoss(), HingeLoss(), SquaredHingeLoss(), LogisticLoss()]
 MARGINS = ALL[1:]

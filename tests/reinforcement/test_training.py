@@ -31,7 +31,7 @@ from fewlabels.reinforcement import (
     load_checkpoint,
     train,
 )
-from fewlabels.reinforcement._base import discrete_size
+from fewlabels.reinforcement._agent import discrete_size
 from tests.reinforcement.test_tabular import Plain
 
 AGENTS = [

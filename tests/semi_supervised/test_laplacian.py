@@ -35,7 +35,7 @@ from fewlabels.semi_supervised import (
     TransductiveSVC,
 )
 from fewlabels.semi_supervised import _laplacian_base as module
-from fewlabels.semi_supervised._base import best_of, clearly_right
+from fewlabels.semi_supervised._kernel_estimator import best_of, clearly_right
 from fewlabels.semi_supervised._laplacian_problem import usual_energy
 
 SOLVERS = [

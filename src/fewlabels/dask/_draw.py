@@ -10,7 +10,7 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics import pairwise_distances_argmin
 
 from fewlabels._sampling import SmallestKeys, row_keys
-from fewlabels.dask._parts import take_rows
+from fewlabels.dask._collections import take_rows
 from fewlabels.preprocessing import TableSummary, TableTransformer
 
 # Candidates drawn per requested row; those that cover the data best are kept.

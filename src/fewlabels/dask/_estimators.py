@@ -31,8 +31,7 @@ from fewlabels.automatic import (
     FewLabelsRegressor,
     bank_for,
 )
-from fewlabels.dask._learn import SampleCost, learn_parts
-from fewlabels.dask._parts import (
+from fewlabels.dask._collections import (
     Labels,
     compute,
     is_frame,
@@ -40,6 +39,7 @@ from fewlabels.dask._parts import (
     need_dask,
     whole_rows,
 )
+from fewlabels.dask._learn import SampleCost, learn_parts
 
 _OWN = ("client", "sample_size", "n_models", "sampling")
 

@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from fewlabels._lazy import is_lazy
-from fewlabels.dask._draw import draw_unlabeled, drawn_from
-from fewlabels.dask._learn import join_drawn
-from fewlabels.dask._parts import (
+from fewlabels.dask._collections import (
     cluster_of,
     compute,
     is_frame,
@@ -27,6 +25,8 @@ from fewlabels.dask._parts import (
     parts_of,
     starts,
 )
+from fewlabels.dask._draw import draw_unlabeled, drawn_from
+from fewlabels.dask._learn import join_drawn
 from fewlabels.preprocessing import FileError
 
 # Parquet readers skip names with this prefix.

@@ -12,8 +12,8 @@ from scipy.sparse import csr_array, hstack
 
 from fewlabels._sampling import row_keys
 from fewlabels._sklearn import check_array
+from fewlabels.dask._collections import compute, need_dask, parts_of, starts
 from fewlabels.dask._draw import draw_unlabeled
-from fewlabels.dask._parts import compute, need_dask, parts_of, starts
 from fewlabels.graphs import auto_bandwidth, heat_weights, make_search
 
 # Most edges used for the bandwidth.

@@ -15,6 +15,14 @@ from sklearn.utils import check_random_state
 from fewlabels._labels import encode_labels, label_array, unlabeled_mask
 from fewlabels._sampling import row_keys
 from fewlabels._sklearn import Interval, StrOptions, validate_params
+from fewlabels.dask._collections import (
+    is_frame,
+    measured,
+    merged,
+    need_dask,
+    starts,
+    whole_rows,
+)
 from fewlabels.dask._draw import draw_unlabeled
 from fewlabels.dask._graph import (
     Edges,
@@ -26,14 +34,6 @@ from fewlabels.dask._graph import (
     returned,
     search_block,
     undirected,
-)
-from fewlabels.dask._parts import (
-    is_frame,
-    measured,
-    merged,
-    need_dask,
-    starts,
-    whole_rows,
 )
 from fewlabels.exceptions import DisconnectedGraphWarning
 from fewlabels.semi_supervised import harmonic_functions

@@ -10,15 +10,7 @@ from sklearn.base import clone, is_classifier
 
 from fewlabels._labels import with_holes
 from fewlabels.automatic import ErrorEstimate
-from fewlabels.dask._draw import (
-    COVER,
-    Drawn,
-    covering_rows,
-    draw_unlabeled,
-    drawn_from,
-    first_rows,
-)
-from fewlabels.dask._parts import (
+from fewlabels.dask._collections import (
     Labels,
     compute,
     join_rows,
@@ -27,6 +19,14 @@ from fewlabels.dask._parts import (
     parts_of,
     starts,
     take_rows,
+)
+from fewlabels.dask._draw import (
+    COVER,
+    Drawn,
+    covering_rows,
+    draw_unlabeled,
+    drawn_from,
+    first_rows,
 )
 from fewlabels.preprocessing import TableSample, TableSummary
 

@@ -21,7 +21,7 @@ from fewlabels._labels import (
 )
 from fewlabels._linalg import FLOATS, ROUNDING, thin_svd
 from fewlabels._sklearn import Interval, check_array, fit_context, validate_fitted
-from fewlabels.decomposition._base import FloatTransformer
+from fewlabels.decomposition._projection import FloatTransformer
 
 
 class Scatter(NamedTuple):

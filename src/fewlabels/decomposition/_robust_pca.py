@@ -22,7 +22,7 @@ from fewlabels._sklearn import (
     validate_data,
     validate_params,
 )
-from fewlabels.decomposition._base import Projection
+from fewlabels.decomposition._projection import Projection
 from fewlabels.exceptions import warn_not_converged
 from fewlabels.optimize import soft_threshold
 

@@ -23,7 +23,7 @@ from fewlabels._sklearn import (
     fit_context,
     validate_data,
 )
-from fewlabels.decomposition._base import Projection
+from fewlabels.decomposition._projection import Projection
 from fewlabels.exceptions import warn_not_converged
 from fewlabels.optimize import soft_threshold
 

@@ -19,7 +19,7 @@ from fewlabels._sklearn import (
     fit_context,
     validate_data,
 )
-from fewlabels.decomposition._base import Projection
+from fewlabels.decomposition._projection import Projection
 
 # Longest step of Oja's rule, times the squared length of the row: with it no row, of
 # whatever size, makes the frame grow without bound.

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from fewlabels._linalg import FLOATS, deviations
 from fewlabels._params import usual
 from fewlabels._sklearn import check_array, fit_context, validate_data
-from fewlabels.decomposition._base import Projection
+from fewlabels.decomposition._projection import Projection
 
 
 def _basis(W: Any, name: str) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from sklearn.utils import Tags, check_consistent_length
 
 from fewlabels._linalg import FLOATS, deviations
 from fewlabels._sklearn import check_array, fit_context, validate_data, validate_fitted
-from fewlabels.decomposition._base import FloatTransformer
+from fewlabels.decomposition._projection import FloatTransformer
 
 
 class CanonicalPairs(NamedTuple):

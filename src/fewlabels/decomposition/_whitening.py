@@ -19,7 +19,7 @@ from fewlabels._sklearn import (
     validate_data,
     validate_fitted,
 )
-from fewlabels.decomposition._base import FloatTransformer
+from fewlabels.decomposition._projection import FloatTransformer
 
 
 class RowCenterer(OneToOneFeatureMixin, FloatTransformer):

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from fewlabels._labels import relative_weights, signed_targets
-from fewlabels.ensemble._base import seeded
+from fewlabels.ensemble._boosted import seeded
 
 # Below this, p (1 - p) is rounding; the working response would blow up.
 MIN_WEIGHT = 2 * np.finfo(np.float64).eps

@@ -21,7 +21,7 @@ from fewlabels.ensemble._additive import (
     logit_probabilities,
     logit_step,
 )
-from fewlabels.ensemble._base import BoostedClassifier
+from fewlabels.ensemble._boosted import BoostedClassifier
 
 
 class _AdditiveClassifier(BoostedClassifier, DecisionClassifier):

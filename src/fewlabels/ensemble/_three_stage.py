@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from fewlabels._classifier import vote_of
 from fewlabels._params import usual
 from fewlabels._sklearn import HasMethods, Interval, fit_context
-from fewlabels.ensemble._base import BoostedClassifier, seeded
+from fewlabels.ensemble._boosted import BoostedClassifier, seeded
 
 
 class ThreeStageModel(NamedTuple):

@@ -19,11 +19,11 @@ from fewlabels._sklearn import (
     fit_context,
     validate_data,
 )
-from fewlabels.feature_selection._base import FeatureSelector
 from fewlabels.feature_selection._projected_gradient import (
     ProjectedGradientResult,
     spectral_projected_gradient,
 )
+from fewlabels.feature_selection._selector import FeatureSelector
 from fewlabels.kernels import resolve_kernel
 
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import check_cv, cross_val_score
 from sklearn.utils import Tags, get_tags
 
 from fewlabels._sklearn import HasMethods, Interval, fit_context, validate_data
-from fewlabels.feature_selection._base import FeatureSelector
+from fewlabels.feature_selection._selector import FeatureSelector
 
 
 class ExhaustiveFeatureSelector(MetaEstimatorMixin, FeatureSelector):

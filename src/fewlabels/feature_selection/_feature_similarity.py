@@ -17,7 +17,7 @@ from fewlabels._sklearn import (
     fit_context,
     validate_data,
 )
-from fewlabels.feature_selection._base import FeatureSelector
+from fewlabels.feature_selection._selector import FeatureSelector
 
 # A share of variance below this has lost digits where it is a difference from one.
 _CANCELLED = 1e-3

@@ -36,7 +36,7 @@ from fewlabels.optimize._finite_sum import (
 from fewlabels.optimize._finite_sum_problem import FiniteSumProblem
 from fewlabels.optimize._gradient import gradient_descent
 from fewlabels.optimize._linear_models import FiniteSumClassifier, FiniteSumRegressor
-from fewlabels.optimize._losses import (
+from fewlabels.optimize._loss_functions import (
     HingeLoss,
     LogisticLoss,
     Loss,
@@ -49,6 +49,7 @@ from fewlabels.optimize._majorize import (
     quadratic_majorizer,
     sparse_generalized_eigenvector,
 )
+from fewlabels.optimize._optimization_result import OptimizationResult
 from fewlabels.optimize._penalties import (
     ElasticNetPenalty,
     L1Penalty,
@@ -60,7 +61,6 @@ from fewlabels.optimize._problems import (
     QuadraticProblem,
     SmoothProblem,
 )
-from fewlabels.optimize._result import OptimizationResult
 from fewlabels.optimize._reweighted import (
     basis_pursuit,
     reweighted_l1,

@@ -10,8 +10,12 @@ from sklearn.utils import check_random_state
 
 from fewlabels._params import check_choice, check_number
 from fewlabels.optimize._blocks import BlockPartition, random_subsets
+from fewlabels.optimize._optimization_result import (
+    Monitor,
+    OptimizationResult,
+    start_point,
+)
 from fewlabels.optimize._problems import CoordinateProblem, by_lines
-from fewlabels.optimize._result import Monitor, OptimizationResult, start_point
 
 # Passes over the working set between two passes over all variables, with the columns
 # of the matrix.

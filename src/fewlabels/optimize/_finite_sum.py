@@ -12,7 +12,11 @@ from sklearn.utils import check_random_state
 from fewlabels._params import check_choice, check_number
 from fewlabels.optimize._blocks import random_subsets
 from fewlabels.optimize._finite_sum_problem import FiniteSumProblem
-from fewlabels.optimize._result import Monitor, OptimizationResult, start_point
+from fewlabels.optimize._optimization_result import (
+    Monitor,
+    OptimizationResult,
+    start_point,
+)
 
 
 def sgd_minimize(

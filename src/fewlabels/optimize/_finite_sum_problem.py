@@ -13,7 +13,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from fewlabels._sklearn import check_array
 from fewlabels.optimize._blocks import BlockPartition
-from fewlabels.optimize._losses import Loss, resolve_loss
+from fewlabels.optimize._loss_functions import Loss, resolve_loss
 from fewlabels.optimize._penalties import ElasticNetPenalty
 from fewlabels.optimize._problems import (
     CoordinateProblem,

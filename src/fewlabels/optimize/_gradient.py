@@ -10,9 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from fewlabels._line_search import line_search
 from fewlabels._params import check_choice, check_number
 from fewlabels.optimize._finite_sum_problem import FiniteSumProblem
+from fewlabels.optimize._optimization_result import (
+    Monitor,
+    OptimizationResult,
+    start_point,
+)
 from fewlabels.optimize._penalties import soft_threshold
 from fewlabels.optimize._problems import CompositeProblem, QuadraticProblem
-from fewlabels.optimize._result import Monitor, OptimizationResult, start_point
 
 # Problems with a formula for the best step.
 _KNOWN = (QuadraticProblem, FiniteSumProblem)

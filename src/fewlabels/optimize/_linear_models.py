@@ -30,8 +30,8 @@ from fewlabels.optimize._finite_sum import (
 )
 from fewlabels.optimize._finite_sum_problem import FiniteSumProblem
 from fewlabels.optimize._gradient import gradient_descent
+from fewlabels.optimize._optimization_result import OptimizationResult
 from fewlabels.optimize._penalties import ElasticNetPenalty
-from fewlabels.optimize._result import OptimizationResult
 
 _SOLVERS: dict[str, Callable[..., OptimizationResult]] = {
     "approx": approx_coordinate_descent,

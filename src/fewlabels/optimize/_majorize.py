@@ -15,9 +15,9 @@ from fewlabels._params import check_number
 from fewlabels._sklearn import check_array
 from fewlabels.exceptions import warn_not_converged
 from fewlabels.optimize._coordinate import coordinate_descent
+from fewlabels.optimize._optimization_result import OptimizationResult, start_point
 from fewlabels.optimize._penalties import L1Penalty, soft_threshold
 from fewlabels.optimize._problems import QuadraticProblem
-from fewlabels.optimize._result import OptimizationResult, start_point
 
 # A rise of the objective by no more than this share of it is rounding.
 _ROUNDING = 1e-10

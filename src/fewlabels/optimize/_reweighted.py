@@ -17,7 +17,7 @@ from fewlabels._params import check_number
 from fewlabels._sklearn import check_array
 from fewlabels.exceptions import warn_not_converged
 from fewlabels.optimize._majorize import mm_minimize
-from fewlabels.optimize._result import OptimizationResult
+from fewlabels.optimize._optimization_result import OptimizationResult
 
 # Equations count as solved where the residual is this share of the right-hand side.
 _SOLVED = 1e-6

@@ -6,8 +6,8 @@ from fewlabels.partition._balance import check_balance
 from fewlabels.partition._bounds import certify, lower_bound
 from fewlabels.partition._branch import branch_and_bound
 from fewlabels.partition._exact import solve_exact
+from fewlabels.partition._partition_result import PartitionResult
 from fewlabels.partition._problem import PartitionProblem
-from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._search import evolve, local_search, tabu_search
 from fewlabels.partition._solve import HEURISTICS, SOLVERS, solve
 from fewlabels.partition._verify import Verification, verify

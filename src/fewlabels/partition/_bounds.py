@@ -9,8 +9,8 @@ from time import perf_counter
 import numpy as np
 
 from fewlabels.partition._claims import checked
+from fewlabels.partition._partition_result import PartitionResult
 from fewlabels.partition._problem import PartitionProblem
-from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._signs import SignForm, rounding, sign_form, whole_factor
 from fewlabels.partition._systems import Array
 from fewlabels.partition._zonotope import affordable_rank, longest_sum, sizes_matter

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from fewlabels._progress import Progress, ProgressLine
 from fewlabels.partition._bounds import Relaxation, lower_bound
 from fewlabels.partition._claims import checked
+from fewlabels.partition._partition_result import PartitionResult
 from fewlabels.partition._problem import PartitionProblem
-from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._search import local_search
 from fewlabels.partition._signs import SignForm, rounding, sign_form, with_signs
 from fewlabels.partition._systems import Array

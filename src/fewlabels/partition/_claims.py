@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from fewlabels.partition._partition_result import PartitionResult
 from fewlabels.partition._problem import PartitionProblem
-from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._search import polish
 from fewlabels.partition._signs import rounding
 

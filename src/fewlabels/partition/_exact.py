@@ -9,8 +9,8 @@ import numpy as np
 
 from fewlabels._progress import Progress
 from fewlabels.partition._claims import INCOMPLETE, checked, withdrawn
+from fewlabels.partition._partition_result import PartitionResult
 from fewlabels.partition._problem import PartitionProblem
-from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._signs import rounding, sign_form, with_signs
 from fewlabels.partition._zonotope import MAX_VERTICES, Search
 

@@ -12,8 +12,8 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from fewlabels.partition._balance import repair
+from fewlabels.partition._partition_result import PartitionResult
 from fewlabels.partition._problem import PartitionProblem
-from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._systems import Array, weigh_rows
 from fewlabels.partition._zonotope import exact_start
 

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fewlabels._backend import Backend, get_backend
 from fewlabels.exceptions import warn_ignored
+from fewlabels.partition._partition_result import PartitionResult
 from fewlabels.partition._problem import PartitionProblem
-from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._runs import (
     Gains,
     Run,

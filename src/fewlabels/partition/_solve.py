@@ -12,8 +12,8 @@ from fewlabels._backend import Backend
 from fewlabels.partition._bounds import certify as add_bound
 from fewlabels.partition._branch import branch_and_bound
 from fewlabels.partition._exact import solve_exact
+from fewlabels.partition._partition_result import PartitionResult
 from fewlabels.partition._problem import PartitionProblem
-from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._search import evolve, local_search, tabu_search
 from fewlabels.partition._zonotope import sizes_matter
 

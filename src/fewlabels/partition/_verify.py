@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels.partition._branch import PROVEN, PROVEN_TOL
+from fewlabels.partition._partition_result import PartitionResult
 from fewlabels.partition._problem import PartitionProblem
-from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._signs import rounding
 from fewlabels.partition._systems import FactorSystem, PathSystem
 

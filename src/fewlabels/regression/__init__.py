@@ -7,7 +7,6 @@ scikit-learn.
 # SPDX-License-Identifier: BSD-3-Clause
 
 from fewlabels.optimize import basis_pursuit
-from fewlabels.regression._base import PenalizedSolution
 from fewlabels.regression._basis_pursuit import (
     basis_pursuit_denoising,
     l1_constrained_least_squares,
@@ -20,6 +19,7 @@ from fewlabels.regression._component_regression import (
 )
 from fewlabels.regression._gpsr import GPSR, SparseSolution, gpsr
 from fewlabels.regression._group_lasso import GroupLasso, group_lasso
+from fewlabels.regression._linear_regressor import PenalizedSolution
 from fewlabels.regression._separable_penalties import (
     BerhuRegressor,
     BridgeRegression,

@@ -14,7 +14,7 @@ from sklearn.linear_model import lars_path
 
 from fewlabels._params import check_number
 from fewlabels.exceptions import warn_not_converged
-from fewlabels.regression._base import Floats, check_problem
+from fewlabels.regression._linear_regressor import Floats, check_problem
 from fewlabels.regression._separable_penalties import bridge_regression
 
 # Violation of the optimality conditions, relative to max |A' y|, above which to warn.

@@ -12,7 +12,7 @@ from scipy import linalg
 from fewlabels._labels import validate_partial_targets
 from fewlabels._linalg import deviations, thin_svd
 from fewlabels._sklearn import Interval, check_array, fit_context
-from fewlabels.regression._base import (
+from fewlabels.regression._linear_regressor import (
     Floats,
     LinearRegressor,
     check_problem,

@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 
 from fewlabels._params import check_choice, check_number
 from fewlabels._sklearn import Interval, StrOptions, check_array, fit_context
-from fewlabels.regression._base import (
+from fewlabels.regression._linear_regressor import (
     PENALTY_CONSTRAINTS,
     Floats,
     LinearRegressor,

@@ -10,7 +10,7 @@ from sklearn.utils import column_or_1d
 
 from fewlabels._linalg import thin_svd
 from fewlabels._params import check_number
-from fewlabels.regression._base import (
+from fewlabels.regression._linear_regressor import (
     PENALTY_CONSTRAINTS,
     Floats,
     PenalizedRegressor,

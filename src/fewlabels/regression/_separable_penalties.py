@@ -13,7 +13,7 @@ from sklearn.linear_model import Lasso
 from fewlabels._linalg import least_squares
 from fewlabels._params import check_number
 from fewlabels._sklearn import Interval, fit_context
-from fewlabels.regression._base import (
+from fewlabels.regression._linear_regressor import (
     PENALTY_CONSTRAINTS,
     Floats,
     LinearRegressor,

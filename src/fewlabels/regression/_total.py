@@ -10,7 +10,7 @@ from scipy import linalg
 
 from fewlabels._linalg import thin_svd
 from fewlabels._sklearn import fit_context
-from fewlabels.regression._base import LinearRegressor, check_problem
+from fewlabels.regression._linear_regressor import LinearRegressor, check_problem
 
 
 def total_least_squares(X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:

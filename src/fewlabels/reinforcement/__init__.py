@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from fewlabels.reinforcement._base import Agent
+from fewlabels.reinforcement._agent import Agent
 from fewlabels.reinforcement._checkpoint import load_checkpoint
 from fewlabels.reinforcement._connectionist import ConnectionistQAgent
 from fewlabels.reinforcement._deep import DQNAgent, ReplayBuffer, Transitions

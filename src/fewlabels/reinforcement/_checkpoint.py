@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fewlabels.reinforcement._base import Agent
+from fewlabels.reinforcement._agent import Agent
 from fewlabels.reinforcement._connectionist import ConnectionistQAgent
 from fewlabels.reinforcement._deep import DQNAgent
 from fewlabels.reinforcement._history import TrainingHistory

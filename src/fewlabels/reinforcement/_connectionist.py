@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fewlabels._params import usual
 from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.exceptions import warn_ignored
-from fewlabels.reinforcement._base import GAMMA, SCHEDULE, SEED, NetworkAgent, Step
+from fewlabels.reinforcement._agent import GAMMA, SCHEDULE, SEED, NetworkAgent, Step
 from fewlabels.reinforcement._networks import ACTIVATIONS, Network, n_weights
 from fewlabels.reinforcement._schedules import Schedule
 

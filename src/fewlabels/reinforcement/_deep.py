@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fewlabels._params import check_number, check_params, usual
 from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.exceptions import warn_ignored
-from fewlabels.reinforcement._base import (
+from fewlabels.reinforcement._agent import (
     GAMMA,
     SCHEDULE,
     SEED,

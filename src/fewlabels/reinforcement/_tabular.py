@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels._sklearn import Interval, StrOptions
-from fewlabels.reinforcement._base import (
+from fewlabels.reinforcement._agent import (
     GAMMA,
     SCHEDULE,
     SEED,

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fewlabels._params import check_number
 from fewlabels._progress import Progress, ProgressLine
-from fewlabels.reinforcement._base import Agent
+from fewlabels.reinforcement._agent import Agent
 from fewlabels.reinforcement._checkpoint import resume_training, save_training
 from fewlabels.reinforcement._environments import TabularEnv
 from fewlabels.reinforcement._history import TrainingHistory

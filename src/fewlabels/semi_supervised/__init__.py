@@ -14,7 +14,10 @@ from fewlabels.semi_supervised._harmonic import (
     HarmonicFunctionRegressor,
     harmonic_functions,
 )
-from fewlabels.semi_supervised._laplacian import LaplacianRLSClassifier, LaplacianSVC
+from fewlabels.semi_supervised._laplacian_classifiers import (
+    LaplacianRLSClassifier,
+    LaplacianSVC,
+)
 from fewlabels.semi_supervised._laplacian_cv import LaplacianRLSClassifierCV
 from fewlabels.semi_supervised._laplacian_deformed import (
     laplacian_dense,

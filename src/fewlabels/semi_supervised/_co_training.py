@@ -198,7 +198,7 @@ class CoTrainingClassifier(Committee):
             self._fit_both(X, codes)
         taught = np.where(labels.codes == UNLABELED, codes, UNLABELED)
         self.added_ = [np.flatnonzero(taught == c) for c in range(labels.classes.size)]
-        self._keep_transduction(X, labels)
+        self.transduction_ = self._transduction(X, labels)
         return self
 
     def _fit_both(self, X: Any, codes: NDArray[np.intp]) -> None:

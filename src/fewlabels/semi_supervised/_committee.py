@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from fewlabels._classifier import PartialLabelClassifier
+from fewlabels._classifier import InductiveClassifier
 from fewlabels._labels import Labels, validate_partially_labeled
 from fewlabels._rows import dense_if_small
 from fewlabels._sklearn import validate_fitted
@@ -37,7 +37,7 @@ def logistic() -> Pipeline:
     )
 
 
-class Committee(PartialLabelClassifier):
+class Committee(InductiveClassifier):
     """A classifier made of several, which finally labels every training row."""
 
     def _validate(self, X: Any, y: ArrayLike) -> tuple[Any, Labels]:
@@ -54,24 +54,5 @@ class Committee(PartialLabelClassifier):
     def _codes(self, X: Any) -> NDArray[np.intp]:
         raise NotImplementedError
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of every row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_queries, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_queries,)
-            The predicted classes.
-        """
-        codes = self._codes(self._validated(X))
-        return self.classes_[codes]
-
-    def _keep_transduction(self, X: Any, labels: Labels) -> None:
-        """Keep the given labels, with predictions for the other rows."""
-        self.transduction_ = labels.completed(
-            lambda free: labels.classes[self._codes(X[free])]
-        )
+    def _predict(self, X: Any) -> NDArray[Any]:
+        return self.classes_[self._codes(X)]

@@ -177,7 +177,7 @@ class DemocraticCoLearningClassifier(Committee):
                 intervals[i] = self._interval(kinds[i], X, known[i], labels, folds)
         self.weights_ = intervals.mean(axis=1)
         self.added_ = [unlabeled[codes[unlabeled] != UNLABELED] for codes in known]
-        self._keep_transduction(X, labels)
+        self.transduction_ = self._transduction(X, labels)
         return self
 
     def _kinds(self, rng: np.random.RandomState) -> list[Any]:

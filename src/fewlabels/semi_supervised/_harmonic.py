@@ -17,7 +17,6 @@ from fewlabels._linalg import FLOATS
 from fewlabels._regressor import PartialTargetMixin
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.graphs import connectivity, warn_unreached
-from fewlabels.semi_supervised._base import BALANCE_CONSTRAINT, class_shares
 from fewlabels.semi_supervised._graph_base import (
     GRAPH_CONSTRAINTS,
     GraphClassifier,
@@ -31,6 +30,7 @@ from fewlabels.semi_supervised._graph_system import (
     check_graph,
     solve_laplacian,
 )
+from fewlabels.semi_supervised._kernel_estimator import BALANCE_CONSTRAINT, class_shares
 
 SOLVER_CONSTRAINTS: dict[str, list[Any]] = {
     "solver": [StrOptions({"auto", "direct", "cg"})],

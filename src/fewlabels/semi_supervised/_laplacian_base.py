@@ -49,7 +49,10 @@ from fewlabels.kernels import (
     is_precomputed,
     resolve_kernel,
 )
-from fewlabels.semi_supervised._base import KernelClassifier, KernelEstimator
+from fewlabels.semi_supervised._kernel_estimator import (
+    KernelClassifier,
+    KernelEstimator,
+)
 from fewlabels.semi_supervised._laplacian_deformed import (
     LowRankFactor,
     factored,

@@ -33,13 +33,17 @@ from fewlabels.kernels import (
     local_width,
     resolve_kernel,
 )
-from fewlabels.semi_supervised._base import KernelClassifier, best_of, clearly_right
-from fewlabels.semi_supervised._laplacian import LaplacianRLSClassifier
+from fewlabels.semi_supervised._kernel_estimator import (
+    KernelClassifier,
+    best_of,
+    clearly_right,
+)
 from fewlabels.semi_supervised._laplacian_base import (
     LAPLACIAN_CONSTRAINTS,
     LOW_RANK_CONSTRAINTS,
     split_graph_params,
 )
+from fewlabels.semi_supervised._laplacian_classifiers import LaplacianRLSClassifier
 from fewlabels.semi_supervised._laplacian_deformed import (
     LowRankFactor,
     laplacian_factor,

@@ -26,7 +26,7 @@ from fewlabels.kernels import (
     is_precomputed,
     resolve_kernel,
 )
-from fewlabels.semi_supervised._base import KernelClassifier
+from fewlabels.semi_supervised._kernel_estimator import KernelClassifier
 
 # The grid of the papers.
 ALPHA_GRID = 2.0 ** np.arange(-10, 11)

@@ -25,7 +25,7 @@ from fewlabels._rows import KnownRows
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.kernels import KERNEL_CONSTRAINTS, KernelRows, represent_rows
 from fewlabels.partition import SOLVERS, PartitionProblem, solve
-from fewlabels.semi_supervised._base import (
+from fewlabels.semi_supervised._kernel_estimator import (
     BALANCE_CONSTRAINT,
     KernelClassifier,
     RepresentedKernelClassifier,

@@ -17,7 +17,11 @@ from fewlabels._sklearn import Interval, fit_context
 from fewlabels.exceptions import warn_ignored
 from fewlabels.kernels import KernelRows, gamma_from_width, range_width
 from fewlabels.partition import solve
-from fewlabels.semi_supervised._base import best_of, class_shares, clearly_right
+from fewlabels.semi_supervised._kernel_estimator import (
+    best_of,
+    class_shares,
+    clearly_right,
+)
 from fewlabels.semi_supervised._rls import ALPHA_GRID
 from fewlabels.semi_supervised._s2rls import (
     S2RLS_CONSTRAINTS,

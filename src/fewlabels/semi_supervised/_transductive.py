@@ -20,7 +20,7 @@ from fewlabels.kernels import (
     represent_rows,
     resolve_kernel,
 )
-from fewlabels.semi_supervised._base import (
+from fewlabels.semi_supervised._kernel_estimator import (
     BALANCE_CONSTRAINT,
     RepresentedKernelClassifier,
     class_shares,

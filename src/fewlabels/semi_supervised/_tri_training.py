@@ -155,7 +155,7 @@ class TriTrainingClassifier(Committee):
                 self.errors_[i].append(error)
                 self.added_[i] = unlabeled[agreed]
                 last_error[i], last_size[i] = error, agreed.size
-        self._keep_transduction(X, labels)
+        self.transduction_ = self._transduction(X, labels)
         return self
 
     def _kinds(self, rng: np.random.RandomState) -> list[Any]:
