@@ -66,9 +66,12 @@ class Nested(NamedTuple):
 
     def first(self, size: int) -> "Nested":
         """Keep the first rows."""
-        parts = (self.outputs, self.baseline, self.confirmed)
-        halves = None if self.halves is None else self.halves[:size]
-        return Nested(*(part[:size] for part in parts), halves, self.folds)
+        return self._replace(
+            outputs=self.outputs[:size],
+            baseline=self.baseline[:size],
+            confirmed=self.confirmed[:size],
+            halves=None if self.halves is None else self.halves[:size],
+        )
 
 
 def outer_blocks(
