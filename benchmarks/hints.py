@@ -1,6 +1,6 @@
 """Opinions of other sources besides a few labels: what they bring, and what they cost.
 
-Real tables, cut to at most 600 rows, with 20 labels at random and sources that are made
+Real tables, cut to at most 300 rows, with 20 labels at random and sources that are made
 from the truth: of known accuracy, abstaining, alike, useless, adversarial, and an "old
 model" that has seen a third of the columns and is wrong where these mislead. Compared
 are labels alone, the hints as ordinary columns, Dawid and Skene's consensus alone (that
@@ -34,7 +34,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 from benchmarks import tables
 
 RESULTS = Path(__file__).parent / "results"
-MAX_ROWS = 600
+MAX_ROWS = 300
 N_LABELS = 20
 DRAWS = 2
 LABELS, COLUMN, CONSENSUS, HINTS = "labels", "as columns", "consensus", "hints"
@@ -128,6 +128,7 @@ def consensus(hints, codes, y):
 
 def with_columns(X, groups, hints, n_classes):
     """Append the opinions as ordinary columns, one group of indicators each."""
+    groups = np.arange(X.shape[1]) if groups is None else groups
     extra = [
         (said[:, None] == np.arange(n_classes)).astype(float) for said in hints.values()
     ]

@@ -259,7 +259,7 @@ class ExplainedClassifier(BankEstimator):
         if self.classes_.size == 1 or not self.candidates_["weight"].size:
             return lines[0] + " There is nothing to choose."
         lines += choice_words(self.candidates_)
-        lines += hint_words(self.sources_, self._n_taught if self.sources_ else 0)
+        lines += self.source_words()
         lines.append(f"Expected error: {self.expected_error_}.")
         lines.append(f"Supervised ({self.baseline_.name}): {self.baseline_error_}.")
         if n_labeled < n:
@@ -272,6 +272,17 @@ class ExplainedClassifier(BankEstimator):
         if X is not None:
             lines.append(effect_words(self.column_effects(X)))
         return "\n".join(line for line in lines if line)
+
+    def source_words(self) -> list[str]:
+        """Say how far each source of hints is trusted, and what they taught.
+
+        Returns
+        -------
+        sentences : list of str
+            Empty without hints.
+        """
+        check_is_fitted(self)
+        return hint_words(self.sources_, self._n_taught) if self.sources_ else []
 
     def advice(self, *, row_numbers: NDArray[np.intp] | None = None) -> list[str]:
         """Say what the expected error means, and what to do about it.

@@ -149,6 +149,20 @@ class Job:
             "interval": self.settings.get("interval", 0.9),
         }
 
+    def refuse_hints(self, option: str, remedy: str = "leave it out") -> None:
+        """Raise an error if hints or weights are given where they have no effect."""
+        for name in ("hints", "rules", "weight"):
+            if self.settings.get(name):
+                raise UseError(
+                    f"--{name.removesuffix('s')} needs all rows at once, and not "
+                    f"{option}: {remedy}."
+                )
+
+    @property
+    def hints(self) -> list[str]:
+        """Return columns of guesses, and rules."""
+        return [*self.settings.get("hints", ()), *self.settings.get("rules", ())]
+
     def label(self, table: Any) -> Any:
         """Label a table according to the options."""
         from fewlabels.tabular import label_table
@@ -158,6 +172,11 @@ class Job:
                 table,
                 self.settings["target"],
                 **self.learning,
+                hints=[
+                    *self.settings.get("hints", ()),
+                    *self.settings.get("rules", ()),
+                ],
+                weight=self.settings.get("weight"),
                 progress=self.tell,
                 **self.encoding(table),
             )

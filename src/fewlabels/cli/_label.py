@@ -146,6 +146,7 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
             }
             for s in model.suspicious_labels()
         ],
+        "hints": [vars(source) for source in model.sources_],
         "columns": [column.as_dict() for column in labeled.columns],
         "notes": labeled.notes,
     }
@@ -155,7 +156,8 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
         f"({counted(classes)}); {used} of "
         f"{plural(len(labeled.columns), 'column')} used.",
         *as_read(labeled.columns, table.source),
-        *_shares_said(shares, classes),
+        *(_shares_said(shares, classes) if len(classes) > 1 else []),
+        *model.source_words(),
         f"Expected error: {model.expected_error_}.",
         _supervised_said(model),
         *(f"Next: {advice[0].lower()}{advice[1:]}" for advice in summary["advice"][:1]),
@@ -176,6 +178,7 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
 @options.with_options(
     options.table,
     options.target,
+    options.hints,
     options.class_shares,
     options.interval,
     options.shown,
@@ -215,9 +218,11 @@ def label(table: str, **settings: Any) -> None:
     def work() -> tuple[dict[str, Any], list[str]]:
         job.check_sorting(table)
         if settings["scheduler"]:
+            job.refuse_hints("--scheduler")
             return job.label_on_cluster(table, label_summary)
         large = job.large(table)
         if large is not None:
+            job.refuse_hints("--batch-rows", "pass --batch-rows 0 with it")
             if settings["explain"]:
                 raise UseError(
                     "--explain needs all rows at once: pass --batch-rows 0 with it."
@@ -309,6 +314,7 @@ def _in_batches(job: Job, large: Any) -> tuple[dict[str, Any], list[str]]:
 @options.with_options(
     options.table,
     options.target,
+    options.hints,
     options.class_shares,
     options.interval,
     click.option(
@@ -360,6 +366,7 @@ def fit(table: str, **settings: Any) -> None:
 @options.with_options(
     options.table,
     options.target,
+    options.hints,
     options.class_shares,
     click.option(
         "-o",

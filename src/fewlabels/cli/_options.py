@@ -178,6 +178,26 @@ target = (
         help="Predict classes or numbers; auto decides by the labels.",
     ),
 )
+hints = (
+    click.option(
+        "--hint",
+        "hints",
+        multiple=True,
+        metavar="COLUMN",
+        help="Column with guesses of a language model or another source (repeat).",
+    ),
+    click.option(
+        "--rule",
+        "rules",
+        multiple=True,
+        metavar="RULE",
+        help="Rule such as 'contains(text, \"refund\") -> complaint' (repeat); best "
+        "kept in fewlabels.toml.",
+    ),
+    click.option(
+        "--weight", metavar="COLUMN", help="Column with the weights of the labels."
+    ),
+)
 kinds = (
     _several("--ignore", help="Leave a column out (repeat, or write a,b,c)."),
     _several("--text", help="Treat a column as free text."),

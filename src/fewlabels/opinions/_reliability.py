@@ -247,6 +247,8 @@ def learn_reliability(
     of_labels = np.einsum("snk,nc->skc", votes, truth * w[:, None])
     spoken = opinions.speaks & ~labeled
     each = np.minimum(1.0, most_unlabeled / np.maximum(spoken.sum(axis=1), 1))
+    # What a single source says about a row is compared with nothing.
+    agreeing = spoken.sum(axis=0) > 1
     # Only in the limit are matrices, and not only qualities, learned from agreement.
     soft = float(np.isinf(most_unlabeled))
     shares = np.full(n_classes, 1 / n_classes)
@@ -278,10 +280,13 @@ def learn_reliability(
         for s, rows in enumerate(spoken):
             base = softmax((logits - ratios[s])[rows], axis=1)
             fits[s] = prior + each[s] * _fit_of_others(votes[s, rows], base, shares)
-        others = np.einsum("snk,nc->skc", votes[:, ~labeled], q[~labeled])
+        others = np.einsum("snk,nc->skc", votes[:, agreeing], q[agreeing])
         counts = of_labels + soft * others
         if known is None:
-            total = q[opinions.speaks.any(axis=0) | labeled].sum(axis=0)
+            compared = agreeing | labeled
+            # A single source without labels only has its own shares of the classes.
+            total = q[compared] if compared.any() else votes[:, ~labeled].sum(axis=0)
+            total = total.sum(axis=0)
             shares = (total + 1.0) / (total + 1.0).sum()
     precision = np.array([matrix for matrix, _ in found])
     return Reliability(shares, precision, counts, fits, q)

@@ -47,6 +47,33 @@ def sure_section(labeled: LabeledTable) -> str:
     )
 
 
+def hints_section(labeled: LabeledTable) -> str:
+    """Show coverage, conflicts and estimated accuracy of every source of hints."""
+    sources = labeled.model.classifier.sources_
+    if not sources:
+        return ""
+    rows: list[tuple[Any, ...]] = []
+    for s in sources:
+        named = sorted(s.by_class.items(), key=lambda item: -item[1])
+        each = ", ".join(f"{shortened(str(k), 20)} {percent(v)}" for k, v in named[:8])
+        checked = f"{s.n_right} of {s.n_judged}" if s.n_judged else "no label"
+        interval = f"{percent(s.low)} to {percent(s.high)}" if s.n_judged else ""
+        accuracy = f"{percent(s.accuracy)} {interval and f'({interval})'}"
+        shares = percent(s.coverage), percent(s.conflicts)
+        rows.append((s.name, *shares, checked, accuracy, each))
+    head = (
+        *("source", "speaks for", "contradicted", "labels that agree"),
+        *("estimated accuracy", "accuracy where it says"),
+    )
+    return section(
+        "Hints",
+        "<p>How far each source is trusted: the share of the rows it speaks for, the "
+        "share of its opinions that another source contradicts, how many given labels "
+        "agree with it, and the estimated share of its opinions that are correct, with "
+        "the interval that the labels allow.</p>" + grid(head, rows),
+    )
+
+
 def classes_section(labeled: LabeledTable, colors: Mapping[str, str]) -> str:
     """Show the expected errors of every class, and which classes are confused."""
     model = labeled.model.classifier

@@ -37,6 +37,7 @@ from fewlabels.tabular._drift import (
 )
 from fewlabels.tabular._notation import with_other_sign
 from fewlabels.tabular.files import replacing
+from fewlabels.tabular.hints import known_hints
 
 FORMAT = 1
 # 90 % of a normal distribution lie within this many standard deviations.
@@ -142,19 +143,23 @@ class TableModel:
         columns = [given.get(column.name, nothing) for column in self.columns]
         return Table([c.name for c in self.columns], columns, table.source)
 
-    def probabilities(self, features: Any) -> NDArray[Any]:
+    def probabilities(self, features: Any, hints: Any = None) -> NDArray[Any]:
         """Probabilities of classes for encoded rows.
 
         Parameters
         ----------
         features : {ndarray, csr_array} of shape (n_rows, n_features)
             Rows as the transformer gives them.
+        hints : dict of str to array-like, default=None
+            What other sources say about them, if the model has learned to use them.
 
         Returns
         -------
         p : ndarray of shape (n_rows, n_classes)
             Columns in the order of ``classifier.classes_``.
         """
+        if hints:
+            return self.classifier.predict_proba(features, hints)
         return self.classifier.predict_proba(features)
 
     def decide(self, p: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -253,6 +258,7 @@ class TableModel:
             Probabilities of all classes; for a quantity, both ends of the intervals.
         """
         table = self.aligned(X)
+        hints = known_hints(Table.from_frame(X), self.about.get("hints", ()))
         features = self.transformer.transform(table)
         moved = self.moved(table, features, whole=whole)
         if moved and strict:
@@ -274,10 +280,10 @@ class TableModel:
                 low = numbers - np.sqrt((numbers - low) ** 2 + more)
                 high = numbers + np.sqrt((high - numbers) ** 2 + more)
             return numbers, (high - low) / 2, np.column_stack([low, high])
-        p = self.probabilities(features)
+        p = self.probabilities(features, hints)
         labels, confidence = self.decide(p)
         if doubted is not None:
-            doubt = np.mean([self.probabilities(F) for F in doubted], axis=0)
+            doubt = np.mean([self.probabilities(F, hints) for F in doubted], axis=0)
             own = np.take_along_axis(doubt, p.argmax(axis=1)[:, None], axis=1)[:, 0]
             confidence = np.minimum(confidence, own)
         return labels, confidence, p

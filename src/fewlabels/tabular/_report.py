@@ -17,6 +17,7 @@ from fewlabels.tabular._findings import (
     classes_section,
     doubts_section,
     effects_section,
+    hints_section,
     sure_section,
     table_effects,
 )
@@ -149,6 +150,7 @@ def label_report(
             colors,
             random_state,
         ),
+        hints_section(labeled),
         sure_section(labeled),
         classes_section(labeled, colors),
         doubts_section(labeled, colors),

@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 
 from fewlabels._rows import equal_rows
 from fewlabels._words import plural
-from fewlabels.preprocessing import ColumnDescription, Table, TableSummary
+from fewlabels.preprocessing import (
+    ColumnDescription,
+    Table,
+    TableError,
+    TableSummary,
+)
 from fewlabels.preprocessing.cells import object_array
 from fewlabels.tabular._drift import kept_rows, seen_columns
 from fewlabels.tabular._label_checks import check_labels
@@ -26,6 +31,7 @@ from fewlabels.tabular._new_columns import (
     result_columns,
 )
 from fewlabels.tabular._targets import TargetColumn, require_classes
+from fewlabels.tabular.hints import read_hints
 from fewlabels.tabular.setup import (
     EncodedTable,
     Progress,
@@ -224,6 +230,8 @@ def label_table(
     interval: float = 0.9,
     progress: Progress | None = None,
     summary: TableSummary | None = None,
+    hints: Sequence[str] = (),
+    weight: str | None = None,
     **encoding: Any,
 ) -> Any:
     """Label every row of a table from the rows that have a label.
@@ -267,6 +275,12 @@ def label_table(
     summary : TableSummary, default=None
         A summary of all rows of a larger table, without the target, where `X` is a
         sample of it.
+    hints : sequence of str, default=()
+        Columns with guesses of other sources, such as a language model, and rules, such
+        as ``'contains(text, "refund") -> complaint'``. They are no features; labels
+        tell how far to trust each. Without any label, the error is a guess.
+    weight : str, default=None
+        Column with the weights of the labels, which is no feature either.
     **encoding : dict
         Parameters of :class:`TableTransformer`: columns whose kind is known (`ignore`,
         `text`, `categorical`, `numeric`, `date`), `scale`, `text_weight`, `embed`.
@@ -303,6 +317,8 @@ def label_table(
         random_state,
         encoding,
         interval,
+        hints,
+        weight,
     )
     labels = setup.read_labels(table)
     result = learn_table(setup, table, labels, progress or silent, summary)
@@ -321,7 +337,16 @@ def learn_table(
     summary: TableSummary | None = None,
 ) -> LabeledTable | EstimatedTable:
     """Encode a table, learn from its labels, and predict the others."""
-    require_classes(labels)
+    opinions = None
+    if setup.hints:
+        if labels.numbers is not None:
+            raise TableError(
+                f"{labels.name!r} holds numbers, and hints name classes: leave them "
+                "out, or pass task='classes'."
+            )
+        opinions = read_hints(table, setup.hints, labels)
+    else:
+        require_classes(labels)
     check_labels(table, labels, setup.task)
     class_shares(labels, setup.class_prior)
     read = 0.15
@@ -338,15 +363,28 @@ def learn_table(
         encoded, labels, lambda share: tell(read + (0.9 - read) * share, "learning")
     )
     with noting(encoded.notes):
+<<<<<<< HEAD
         learner.fit(encoded.features, labels.to_learn, groups=encoded.groups)
+=======
+        more: dict[str, Any] = {} if opinions is None else {"hints": opinions}
+        weights = setup.label_weights(table, labels)
+        if weights is not None:
+            more["sample_weight"] = weights
+        learner.fit(encoded.features, labels.to_learn, **more)
+    with noting(encoded.notes):
+>>>>>>> 040a2a5 (Take hints, rules and weights of labels in tables and on the command line)
         learner.progress = False
-        result = predict_table(encoded, labels, learner, setup.interval)
+        result = predict_table(encoded, labels, learner, setup.interval, setup.hints)
     tell(1.0, "done")
     return result
 
 
 def predict_table(
-    encoded: EncodedTable, labels: TargetColumn, learner: Any, interval: float = 0.9
+    encoded: EncodedTable,
+    labels: TargetColumn,
+    learner: Any,
+    interval: float = 0.9,
+    hints: Sequence[str] = (),
 ) -> LabeledTable | EstimatedTable:
     """Predict for every row with a fitted learner; given labels stay.
 
@@ -360,6 +398,8 @@ def predict_table(
         What :meth:`TableSetup.learner` made, fitted.
     interval : float, default=0.9
         Coverage of the intervals of predicted numbers.
+    hints : sequence of str, default=()
+        The sources of hints that the learner was fitted with.
 
     Returns
     -------
@@ -390,7 +430,11 @@ def predict_table(
                 "columns of their ends are left out."
             )
         return EstimatedTable(table, labels, model, features, numbers, low, high, notes)
-    p = model.probabilities(features)
+    if hints:
+        about["hints"] = list(hints)
+        p = learner.label_distributions_
+    else:
+        p = model.probabilities(features)
     decided, confidence = model.decide(p)
     decided[given] = object_array([labels.values[text] for text in labels.texts[given]])
     confidence = np.where(given, 1.0, confidence)
@@ -408,7 +452,7 @@ def _label_notes(labels: TargetColumn, features: Any) -> list[str]:
             f"frequent), pass markers=[{most!r}]."
         )
     rows = np.flatnonzero(given)
-    n_distinct = int(equal_rows(features[rows]).max()) + 1
+    n_distinct = int(equal_rows(features[rows]).max(initial=-1)) + 1
     if n_distinct < rows.size:
         notes.append(
             f"Some of the {rows.size:,} labelled rows are copies of each other: only "

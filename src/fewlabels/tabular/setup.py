@@ -39,6 +39,7 @@ from fewlabels.tabular._targets import (
     require_classes,
     revealing_columns,
 )
+from fewlabels.tabular.hints import column_numbers, hint_columns
 from fewlabels.tabular.telling import LEFT_OUT
 
 # Features of tables with more rows than this are in single precision.
@@ -171,6 +172,11 @@ class TableSetup:
         Parameters of :class:`TableTransformer`.
     interval : float
         Coverage of the intervals of predicted numbers.
+    hints : sequence of str
+        Columns of guesses by other sources, and rules, see
+        :mod:`fewlabels.tabular.hints`.
+    weight : str or None
+        Column with the weights of the labels.
 
     Examples
     --------
@@ -192,6 +198,8 @@ class TableSetup:
     random_state: Any = 0
     encoding: Mapping[str, Any] = field(default_factory=dict)
     interval: float = 0.9
+    hints: Sequence[str] = ()
+    weight: str | None = None
 
     @classmethod
     def of(cls, target: str, **options: Any) -> "TableSetup":
@@ -265,6 +273,7 @@ class TableSetup:
         """
         named = named_kinds(table, **self.encoding)
         notes = list(labels.notes)
+        apart = self.not_features(table, named)
         kind = named.get(self.target)
         if kind == "ignored":
             notes.append(
@@ -275,7 +284,7 @@ class TableSetup:
         revealing = {
             name: why
             for name, why in revealing_columns(table, labels).items()
-            if name not in named
+            if name not in named and name not in apart
         }
         notes += [f"Column {n!r} is left out: {why}." for n, why in revealing.items()]
         ignored = [n for n in self.encoding.get("ignore", ()) if n != self.target]
@@ -283,7 +292,7 @@ class TableSetup:
         signs = [signs] if isinstance(signs, str) else signs
         signs = [s for s in signs if s.rpartition("=")[0] != self.target]
         encoded = encode(
-            table.without([self.target]),
+            table.without([self.target, *apart]),
             {**self.encoding, "ignore": [*ignored, *revealing], "decimal": signs},
             self.random_state,
             summary,
@@ -296,6 +305,68 @@ class TableSetup:
         )
         encoded.notes += copies
         return encoded
+
+    def not_features(self, table: Table, named: Mapping[str, str]) -> list[str]:
+        """List the columns of hints and weights, which are never features.
+
+        Parameters
+        ----------
+        table : Table
+            The table.
+        named : dict of str to str
+            Columns whose kind was given.
+
+        Returns
+        -------
+        columns : list of str
+            Their names.
+        """
+        apart = hint_columns(self.hints) + ([self.weight] if self.weight else [])
+        for name in apart:
+            role = "weight" if name == self.weight else "hints"
+            table.index(name, role)
+            if name == self.target:
+                raise TableError(f"{name!r} holds the labels (given as {role}).")
+            if name in named:
+                raise TableError(
+                    f"{name!r} is given as {role} and cannot also be a column of kind "
+                    f"{named[name]!r}: leave one of the two out."
+                )
+        return apart
+
+    def label_weights(
+        self, table: Table, labels: TargetColumn
+    ) -> NDArray[np.float64] | None:
+        """Read the weights of the labels; those of other rows are 1.
+
+        Parameters
+        ----------
+        table : Table
+            The table.
+        labels : TargetColumn
+            The labels.
+
+        Returns
+        -------
+        weights : ndarray of shape (n_rows,) or None
+            None without a column of weights.
+        """
+        if self.weight is None:
+            return None
+        if labels.numbers is not None:
+            raise TableError(
+                f"{labels.name!r} holds numbers, whose weights are not supported: pass "
+                "task='classes', or leave the weights out."
+            )
+        weights = column_numbers(table, self.weight, "weight")
+        wrong = labels.given & ~(np.isfinite(weights) & (weights >= 0))
+        if wrong.any():
+            row = int(table.row_numbers[np.flatnonzero(wrong)[0]])
+            raise TableError(
+                f"{self.weight!r} has no weight of 0 or more for {int(wrong.sum())} of "
+                f"the labelled rows, such as row {row:,}: fill these cells."
+            )
+        return np.where(labels.given, weights, 1.0)
 
     def learner(
         self,
