@@ -363,16 +363,12 @@ def learn_table(
         encoded, labels, lambda share: tell(read + (0.9 - read) * share, "learning")
     )
     with noting(encoded.notes):
-<<<<<<< HEAD
-        learner.fit(encoded.features, labels.to_learn, groups=encoded.groups)
-=======
         more: dict[str, Any] = {} if opinions is None else {"hints": opinions}
         weights = setup.label_weights(table, labels)
         if weights is not None:
             more["sample_weight"] = weights
-        learner.fit(encoded.features, labels.to_learn, **more)
+        learner.fit(encoded.features, labels.to_learn, groups=encoded.groups, **more)
     with noting(encoded.notes):
->>>>>>> 040a2a5 (Take hints, rules and weights of labels in tables and on the command line)
         learner.progress = False
         result = predict_table(encoded, labels, learner, setup.interval, setup.hints)
     tell(1.0, "done")
