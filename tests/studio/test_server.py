@@ -11,7 +11,7 @@ import pytest
 
 from fewlabels.studio import _run
 from fewlabels.studio._engine import Guesses
-from fewlabels.studio._guard import Guard
+from fewlabels.studio._guard import Access, Guard
 from tests.studio.served import (
     PNG,
     TABLE,
@@ -69,7 +69,7 @@ def test_names_of_others_are_refused_for_reading_too(browser):
 
 
 def test_a_server_for_others_answers_to_addresses_not_to_names():
-    guard = Guard(None, "t", "0.0.0.0", False)
+    guard = Guard(None, "t", Access("0.0.0.0"))
 
     def allowed(host):
         headers = [(b"host", host.encode())]

@@ -20,6 +20,9 @@ from fewlabels.cli._job import (
 )
 from fewlabels.cli._wording import in_options
 
+_LOCAL = ("127.0.0.1", "localhost", "::1")
+_REACHED = ("people", "certificate", "key", "site", "base_path", "keep_address")
+
 
 @commands.command(
     cls=CommandWithExamples,
@@ -63,6 +66,52 @@ from fewlabels.cli._wording import in_options
         help="Address to listen on; any but this one lets other computers connect.",
     ),
     click.option(
+        "--annotator",
+        default="",
+        metavar="NAME",
+        help="Who labels; the name is kept with each label.",
+    ),
+    click.option(
+        "--ask-name",
+        is_flag=True,
+        help="Let the page ask for a name, once in each browser.",
+    ),
+    click.option(
+        "--overlap",
+        type=click.FloatRange(0, 1),
+        default=0.0,
+        metavar="SHARE",
+        help="Share of the rows that two people are asked about.",
+    ),
+    click.option(
+        "--person",
+        "people",
+        multiple=True,
+        metavar="NAME",
+        help="Who may log in (repeat); a passphrase is printed the first time.",
+    ),
+    click.option(
+        "--certificate", type=click.Path(), metavar="FILE", help="Certificate for TLS."
+    ),
+    click.option("--key", type=click.Path(), metavar="FILE", help="Key for TLS."),
+    click.option(
+        "--site",
+        default="",
+        metavar="ORIGIN",
+        help="Origin of a reverse proxy, as in https://labels.example.org.",
+    ),
+    click.option(
+        "--base-path",
+        default="",
+        metavar="PATH",
+        help="What paths begin with at a reverse proxy, as in /wines.",
+    ),
+    click.option(
+        "--keep-address",
+        is_flag=True,
+        help="Keep the address, with its token, after a restart.",
+    ),
+    click.option(
         "--no-browser",
         is_flag=True,
         help="Print the address instead of opening a browser.",
@@ -84,6 +133,7 @@ def studio(table: str, **settings: Any) -> None:
     import webbrowser
 
     console = Console(settings["quiet"])
+    shared = settings["host"] not in _LOCAL and not settings["people"]
     if table == "-":
         raise UseError("The studio needs a file: labels are saved next to it.")
     with console.messages():
@@ -105,6 +155,10 @@ def studio(table: str, **settings: Any) -> None:
             port=settings["port"],
             command=typed(),
             wording=in_options,
+            annotator=settings["annotator"],
+            ask_name=settings["ask_name"] or (shared and not settings["annotator"]),
+            overlap=settings["overlap"],
+            **{name: settings[name] for name in _REACHED},
         )
         check_text_options(page.table, settings)
     if page.is_new:
@@ -114,8 +168,10 @@ def studio(table: str, **settings: Any) -> None:
             f"Process {page.store.holder.get('pid', '?')} is labelling this table: "
             "here you can only watch."
         )
-    if settings["host"] not in ("127.0.0.1", "localhost", "::1"):
+    if shared:
         console.say("Anyone who can reach this computer and has the address can label.")
+    for name, phrase in page.server.passphrases.items():
+        click.echo(f"Passphrase of {name}: {phrase}", err=True)
     click.echo(page.address)
     console.say(f"Labels are saved in {page.store.path}. Ctrl-C stops the studio.")
     page.run(lambda: settings["no_browser"] or webbrowser.open(page.address))

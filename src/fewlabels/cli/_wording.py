@@ -17,6 +17,7 @@ _OPTIONS = {
     "class_prior": "--class-shares",
     "markers": "--marker",
     "n_clusters": "--clusters",
+    "people": "--person",
     "store": "--labels",
 }
 _COMMANDS = {

@@ -15,6 +15,7 @@ import numpy as np
 
 from fewlabels.preprocessing import describe_columns, named_kinds
 from fewlabels.studio._cards import Cards, parse_size
+from fewlabels.studio._guard import Access, secrets_path
 from fewlabels.studio._journal import LockedError, StoreError
 from fewlabels.studio._people import People, person_name
 from fewlabels.studio._rows import RowKeys, answer_columns, journal_path
@@ -87,6 +88,11 @@ class Studio:
         Whether the page asks for a name, once in each browser.
     overlap : float, default=0.0
         Share of the rows that two people are asked about, to see how far they agree.
+    **reached : dict
+        For a group: `people` (names; each gets a passphrase), `certificate` and `key`
+        (files for TLS), `site` (the origin of a reverse proxy, as in
+        "https://labels.example.org"), `base_path` (what paths begin with there), and
+        `keep_address` (whether the address survives a restart).
 
     Attributes
     ----------
@@ -133,7 +139,11 @@ class Studio:
         annotator: str = "",
         ask_name: bool = False,
         overlap: float = 0.0,
+        **reached: Any,
     ) -> None:
+        names = map(person_name, reached.pop("people", ()))
+        people = tuple(dict.fromkeys(filter(None, names)))
+        access = Access(host, port, framed, people=people, **reached)
         if not 0 <= overlap <= 1:
             raise ValueError(f"overlap is a share, not {overlap}: pass overlap=0.1.")
         self._people = People(person_name(annotator), ask_name)
@@ -150,7 +160,7 @@ class Studio:
             options = {**options, "bank": bank, "device": device, "task": "classes"}
             options |= {"target": target, "markers": markers}
             options |= {"random_state": random_state}
-            self._teach(options, command, (host, port, framed), wording)
+            self._teach(options, command, access, wording)
         except BaseException:
             self._worker.stop()
             raise
@@ -246,7 +256,7 @@ class Studio:
         self,
         options: dict[str, Any],
         command: str,
-        where: tuple[str, int, bool],
+        access: Access,
         wording: Callable[[str], str],
     ) -> None:
         table, target = self.table, self.given.name
@@ -282,8 +292,7 @@ class Studio:
             guidelines=self.store.path.with_name(f"{stem}.guidelines.md"),
             people=self._people,
         )
-        host, port, framed = where
-        self.server = Server(app, host=host, port=port, framed=framed)
+        self.server = Server(app, access, secrets_path(self.store.path))
         self._worker.send("start", self._data, self._reading, options)
         self._data = None
         self.session.connect(self._worker.send)

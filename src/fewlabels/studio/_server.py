@@ -26,8 +26,10 @@ from starlette.routing import Mount, Route
 from fewlabels.studio._desk import Desk
 from fewlabels.studio._files import Files
 from fewlabels.studio._find import Finder
-from fewlabels.studio._guard import Guard
+from fewlabels.studio._guard import Access, Guard
 from fewlabels.studio._journal import LockedError, StoreError
+from fewlabels.studio._login import Doorkeeper, Secrets
+from fewlabels.studio._openapi import described
 from fewlabels.studio._page_check import PageCheck
 from fewlabels.studio._people import People
 from fewlabels.studio._requests import (
@@ -107,6 +109,7 @@ class App:
             "/": self.file,
             "/{name}": self.file,
             "/api/state": self.state,
+            "/api/openapi.json": self.openapi,
             "/api/next": self.next,
             "/api/card/{row:int}": self.card,
             "/api/grid": self.grid,
@@ -138,6 +141,10 @@ class App:
         if name not in self._page:
             return PlainTextResponse("There is no such file.", status_code=404)
         return Response(self._page[name], media_type=_TYPES[Path(name).suffix])
+
+    async def openapi(self, request: Request) -> Response:
+        """Return the description of this interface, as OpenAPI."""
+        return reply(described(self.routes()))
 
     async def state(self, request: Request) -> Response:
         """Return everything that a page needs when it opens."""
@@ -316,18 +323,22 @@ class Server:
     ----------
     app : App
         The application.
-    host : str, default="127.0.0.1"
-        Address to listen on.
-    port : int, default=0
-        Port; 0 for a free one.
-    framed : bool, default=False
-        Whether the page may be framed.
+    access : Access
+        Where the page can be reached, and by whom.
+    held : Path
+        Where secrets are kept that survive a restart, if there are any.
+
+    Attributes
+    ----------
+    address : str
+        Where the page is.
+    passphrases : dict of str to str
+        Passphrases that were made just now, by name.
     """
 
-    def __init__(
-        self, app: App, *, host: str = "127.0.0.1", port: int = 0, framed: bool = False
-    ) -> None:
+    def __init__(self, app: App, access: Access, held: Path) -> None:
         self.app = app
+        host, port = access.host, access.port
         self._family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.socket = socket.socket(self._family, socket.SOCK_STREAM)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -341,24 +352,41 @@ class Server:
                 f"Cannot listen on {host}, port {port}: {error.strerror}: pass "
                 "port=0 for a free one."
             ) from None
-        self.token = secrets.token_urlsafe(18)
-        port = self.socket.getsockname()[1]
-        shown = "127.0.0.1" if host in ("0.0.0.0", "::") else host
-        shown = f"[{shown}]" if ":" in shown else shown
-        self.address = f"http://{shown}:{port}/{self.token}/"
+        try:
+            self._server = self._made(app, access, held)
+        except BaseException:
+            self.socket.close()
+            raise
+
+    def _made(self, app: App, access: Access, held: Path) -> uvicorn.Server:
+        base = access.base_path
+        doorkeeper, routes = None, app.routes()
+        if access.people:
+            doorkeeper = Doorkeeper(
+                Secrets(held), access.people, base, secure=access.secure
+            )
+            self.token, routes = "", [*doorkeeper.routes(), *routes]
+        elif access.keep_address:
+            self.token = Secrets(held).token
+        else:
+            self.token = secrets.token_urlsafe(18)
+        self.passphrases = {} if doorkeeper is None else doorkeeper.new
+        path = f"{base}/{self.token}" if self.token else base
+        self.address = f"{access.origin(self.socket.getsockname()[1])}{path}/"
         starlette = Starlette(
-            routes=[Mount(f"/{self.token}", routes=app.routes())],
+            routes=[Mount(path or "/", routes=routes)],
             exception_handlers={Refused: refusal, StoreError: _unsaved},
         )
-        guard = Guard(starlette, self.token, host, framed)
-        self._server = uvicorn.Server(
+        return uvicorn.Server(
             uvicorn.Config(
-                guard,
+                Guard(starlette, self.token, access, doorkeeper),
                 log_level="error",
                 access_log=False,
                 lifespan="off",
                 timeout_graceful_shutdown=3,
                 server_header=False,
+                ssl_certfile=access.certificate,
+                ssl_keyfile=access.key,
             )
         )
 

@@ -1,6 +1,7 @@
 // Accept all predictions above a confidence, after a look at a random sample.
 
-import { ask, chip, el, newKey, percent, plural, state, toast } from "./base.js";
+import { ask, chip, el, newKey, percent, pictures, plural, state, toast } from "./base.js";
+import { briefColumns, briefLine } from "./columns.js";
 import { close, open } from "./dialogs.js";
 
 let above = 0.95;
@@ -38,7 +39,7 @@ export async function accept(guess = "") {
           if (!wrong.delete(card.row)) wrong.add(card.row);
           node.setAttribute("aria-pressed", String(wrong.has(card.row)));
           judge();
-        } }, el("span", { class: "what" }, el("span", { class: "lead", dir: "auto" }, lead(card)), el("small", { dir: "auto" }, `Row ${card.row + 1} · ${card.cells.filter(Boolean).slice(0, 4).join(" · ")}`)),
+        } }, el("span", { class: "what" }, ...lead(card), el("small", { dir: "auto" }, `Row ${card.row + 1} · ${briefLine(card.cells)}`)),
         el("span", { class: "guessed" }, chip(card.guesses[0].label), el("span", { class: "number quiet" }, percent(card.guesses[0].share, 0)), el("span", { class: "out" }, "wrong")));
         return el("li", {}, node);
       })));
@@ -60,4 +61,7 @@ export async function accept(guess = "") {
   await draw();
 }
 
-const lead = (card) => { const text = card.cells.reduce((a, b) => (b.length > a.length ? b : a), ""); return text.length > 240 ? `${text.slice(0, 240)} …` : text; };
+const lead = (card) => {
+  const column = briefColumns(6).find((c) => c.text);
+  return [...pictures(card).slice(0, 1), column ? el("span", { class: "lead", dir: "auto" }, card.cells[column.place]) : null].filter(Boolean);
+};

@@ -64,8 +64,9 @@ const KEYS = [
 ];
 
 export function help() {
-  open("Keys", el("dl", { class: "keys" }, KEYS.flatMap(([keys, text]) => [el("dt", {}, keys.map((k) => (k === "…" ? "–" : el("kbd", {}, k)))), el("dd", {}, text)])),
-    ...(state.notes?.length ? [el("h3", {}, "About this table"), el("ul", {}, state.notes.map((n) => el("li", { class: "small quiet", dir: "auto" }, n)))] : []));
+  open("Help and keys", el("dl", { class: "keys" }, KEYS.flatMap(([keys, text]) => [el("dt", {}, keys.map((k) => (k === "…" ? "–" : el("kbd", {}, k)))), el("dd", {}, text)])),
+    ...(state.notes?.length ? [el("h3", {}, "About this table"), el("ul", {}, state.notes.map((n) => el("li", { class: "small quiet", dir: "auto" }, n)))] : []),
+    el("p", { class: "small" }, el("a", { href: "api.html", target: "_blank", rel: "noopener" }, "HTTP API")));
 }
 
 export function prepare() {

@@ -1,6 +1,7 @@
 // Search in all rows, and label in the list.
 
 import { $, ask, chip, classBox, classButton, classOf, client, el, newKey, percent, pictures, plural, state, toast } from "./base.js";
+import { briefColumns } from "./columns.js";
 import { close, open as dialog } from "./dialogs.js";
 import { accept } from "./accept.js";
 import { noteBar } from "./notes.js";
@@ -75,7 +76,7 @@ function list() {
         found.total && state.writes ? el("button", { class: "button", id: "label-found", onclick: labelAll }, `Label all ${found.total === 1 ? "" : found.total.toLocaleString("en")} …`) : null,
         el("button", { class: "button", id: "accept-found", onclick: () => accept(query.guess), disabled: !state.writes }, "Accept predictions …"))),
     found.cards.length ? el("ul", { class: "found-list panel", "aria-label": "Rows found" }, found.cards.map(item)) : el("p", { class: "empty quiet" }, "No row matches."),
-    rest > 0 ? el("button", { class: "button more", onclick: () => search(found.cards.length) }, `Show more (${rest.toLocaleString("en")} left)`) : "");
+    rest > 0 ? el("button", { class: "button show-more", onclick: () => search(found.cards.length) }, `Show more (${rest.toLocaleString("en")} left)`) : "");
 }
 
 function terms() {
@@ -109,9 +110,9 @@ function marked(text, words) {
 function snippet(card) {
   const words = terms();
   const hit = words.length ? card.cells.findIndex((t) => words.some((w) => t.toLocaleLowerCase().includes(w))) : -1;
-  const longest = card.cells.reduce((best, t, k) => (t.length > (card.cells[best]?.length ?? 0) ? k : best), 0);
-  const lead = hit >= 0 ? hit : (card.cells[longest]?.length ?? 0) > 40 ? longest : -1;
-  const others = card.cells.map((t, k) => [state.columns[k], t, k]).filter(([, t, k]) => t && k !== lead).slice(0, lead < 0 ? 5 : 3);
+  const told = briefColumns(6);
+  const lead = hit >= 0 ? hit : told.find((c) => c.text)?.place ?? -1;
+  const others = told.filter((c) => c.place !== lead && card.cells[c.place]).slice(0, lead < 0 ? 5 : 3).map((c) => [c.name, card.cells[c.place]]);
   let text = lead < 0 ? "" : card.cells[lead];
   if (lead >= 0 && text.length > 260) {
     const at = Math.max(0, ...words.map((w) => text.toLocaleLowerCase().indexOf(w)));
