@@ -58,13 +58,13 @@ def named(browser):
 
 def test_classes_are_renamed_merged_described_and_undone(browser, studio, folder):
     browser.ask("api/label", {"rows": [0, 1], "label": "new"})
-    browser.ask("api/label", {"rows": [2], "label": "nwe"})
+    browser.ask("api/label", {"rows": [2], "label": "newish"})
     listed = [
         {"name": "Old ones", "text": "before 1900", "colour": "#aa0000"},
         {"name": "new"},
         {"name": "none yet"},
     ]
-    renames = {"old": "Old ones", "nwe": "new"}
+    renames = {"old": "Old ones", "newish": "new"}
     body = {"classes": listed, "renames": renames, "key": "once"}
     for _ in range(2):  # a lost answer changes nothing
         status, answer, _ = browser.ask("api/classes", body)
@@ -75,13 +75,13 @@ def test_classes_are_renamed_merged_described_and_undone(browser, studio, folder
     assert (first["text"], first["colour"]) == ("before 1900", "#aa0000")
     assert studio._worker.sent[-1][2] == {0: "new", 1: "new", 2: "new", 9: "Old ones"}
     # A label after the renaming is what it says.
-    browser.ask("api/label", {"rows": [3], "label": "nwe"})
-    assert named(browser)["nwe"] == 1
+    browser.ask("api/label", {"rows": [3], "label": "newish"})
+    assert named(browser)["newish"] == 1
     browser.ask("api/undo", {})
     undone = browser.ask("api/undo", {"client": "a"})[1]
     assert undone["undone"]["do"] == "classes"
     assert undone["next"] is not None
-    assert named(browser) == {"new": 2, "old": 1, "nwe": 1}
+    assert named(browser) == {"new": 2, "old": 1, "newish": 1}
     # All of it is in the journal.
     browser.ask("api/classes", {"classes": listed, "renames": renames})
     studio.stop()
