@@ -17,6 +17,7 @@ from fewlabels.preprocessing import (
 )
 from fewlabels.tabular import (
     Table,
+    label_report,
     label_table,
     load_model,
     read_table,
@@ -176,3 +177,15 @@ def test_models_look_at_the_pictures_of_another_table(photos, edges, tmp_path):
 def test_rows_are_suggested(photos, edges):
     found = suggest_rows(read_table(photos), "kind", n_rows=3)
     assert found.rows.size == 3
+
+
+def test_the_report_shows_pictures(photos, edges):
+    """Typical ones, the least certain with their neighbours, and a wrong label."""
+    table = read_table(photos)
+    (photos.parent / "pics" / "19 ü.png").write_bytes(b"hello")
+    page = label_report(label_table(table, "kind"))
+    assert page.count('<img class="shot" src="data:image/jpeg;base64,') > 40
+    assert "each followed by the nearest labelled pictures" in page
+    assert 'alt="7 ü.png"' in page
+    assert "iVBOR" not in page.split("What was read")[0]  # no cell of a data URI
+    assert "row 5" in page  # it has no file name

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from fewlabels.embeddings._cache import EmbeddingCache
 from fewlabels.embeddings._cells import picture_source
-from fewlabels.embeddings._pictures import PICTURE_SUFFIXES, read_picture
+from fewlabels.embeddings._pictures import (
+    PICTURE_SUFFIXES,
+    open_picture,
+    read_picture,
+)
 from fewlabels.embeddings._protocol import (
     Embedder,
     UnreadableError,
@@ -26,6 +30,7 @@ __all__ = [
     "embed_files",
     "embedder_names",
     "load_embedder",
+    "open_picture",
     "picture_source",
     "read_picture",
 ]

@@ -93,6 +93,19 @@ def open_picture(data: bytes, size: int) -> Any:
     -------
     picture : PIL.Image.Image
         The picture, read as by :func:`read_picture`.
+
+    Raises
+    ------
+    UnreadableError
+        If it is no picture, broken, or too large.
+    ImportError
+        Without the extra ``pictures``.
+
+    Examples
+    --------
+    >>> from fewlabels.embeddings import open_picture
+    >>> open_picture(b"P3 1 1 255 10 20 30", 100).getpixel((0, 0))
+    (10, 20, 30)
     """
     image_module = _pillow()
     image_module.init()

@@ -71,6 +71,14 @@ td.long { min-width: 260px; }
 .methods .track { border-left: 1px solid var(--line); margin: 0 16px; }
 .tick { position: absolute; transform: translateX(-50%); color: var(--quiet);
   font-size: 12px; white-space: nowrap; }
+.shots { display: flex; flex-wrap: wrap; gap: 10px; margin: 6px 0 16px; }
+.shots figure { width: 118px; font-size: 13px; overflow-wrap: anywhere; }
+.shots figcaption { line-height: 1.35; margin-top: 3px; }
+.shots.first figure:first-child { border-right: 1px solid var(--line); width: 128px;
+  padding-right: 9px; }
+img.shot { display: block; width: 118px; height: 118px; object-fit: contain;
+  background: #f5f6f8; border-radius: 6px; }
+td img.shot { width: 84px; height: 84px; }
 .note { border-left: 3px solid #e69f00; padding: 2px 0 2px 12px; margin: 8px 0; }
 pre { background: #f5f6f8; border: 1px solid var(--line); border-radius: 8px;
   padding: 12px 14px; overflow-x: auto; font-size: 13px; white-space: pre-wrap; }

@@ -22,6 +22,7 @@ from fewlabels.tabular._findings import (
     table_effects,
 )
 from fewlabels.tabular._models import TableModel
+from fewlabels.tabular._near_copies import picture_column
 from fewlabels.tabular._page import page, section, tile
 from fewlabels.tabular._pictures import bars, colors_of, histogram
 from fewlabels.tabular._sections import (
@@ -34,6 +35,7 @@ from fewlabels.tabular._sections import (
     telling,
 )
 from fewlabels.tabular._targets import class_text
+from fewlabels.tabular._thumbnails import pictures_section
 from fewlabels.tabular.asking import Suggestion, suggest_rows
 from fewlabels.tabular.grouping import ClusteredTable
 from fewlabels.tabular.labeling import EstimatedTable, LabeledTable
@@ -124,6 +126,7 @@ def label_report(
     used = telling(labeled.columns)
     methods = compared_methods(model.classifier)
     unsure = labeled.least_sure()
+    picture = picture_column(table, labeled.columns)
     tiles = [
         _rows_tile(table),
         tile(f"{int(given.sum()):,}", f"labels in {target.name!r}"),
@@ -151,6 +154,7 @@ def label_report(
             random_state,
         ),
         hints_section(labeled),
+        pictures_section(labeled, picture, colors) if picture else "",
         sure_section(labeled),
         classes_section(labeled, colors),
         doubts_section(labeled, colors),
@@ -165,7 +169,9 @@ def label_report(
             section(
                 "Least certain rows",
                 "<p>Look at these before you trust the rest.</p>"
-                + rows_grid(table, unsure, _guesses(labeled, unsure), used, WHOLE_TEXT),
+                + rows_grid(
+                    table, unsure, _guesses(labeled, unsure), used, WHOLE_TEXT, picture
+                ),
             ),
             section(
                 "What to label next",
@@ -177,6 +183,7 @@ def label_report(
                     _guesses(labeled, suggestion.rows),
                     used,
                     WHOLE_TEXT,
+                    picture,
                 ),
             ),
         ]
@@ -248,14 +255,14 @@ def cluster_report(
     tiles = _rows_tile(clustered.table)
     tiles += tile(f"{len(sizes):,}", "clusters")
     used = telling(clustered.columns)
+    picture = picture_column(clustered.table, clustered.columns)
     rows = [(names[number], size, 0) for number, size in sizes.items()]
     examples = []
     for number in list(sizes)[:10]:
         members = np.flatnonzero(clustered.clusters == number)
         near = _central(clustered.features, members)
-        examples.append(
-            f"<h3>cluster {number}</h3>" + rows_grid(clustered.table, near, {}, used)
-        )
+        rows_shown = rows_grid(clustered.table, near, {}, used, picture=picture)
+        examples.append(f"<h3>cluster {number}</h3>{rows_shown}")
     sections = [
         section("Clusters", bars(rows, colors, ("rows", "rows"))),
         map_section(
@@ -364,6 +371,7 @@ def prediction_report(
                     "confidence": confidence[unsure].tolist(),
                 },
                 used,
+                picture=picture_column(table, model.columns),
             ),
         ),
         columns_section(model.columns),

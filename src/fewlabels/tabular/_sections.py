@@ -27,6 +27,7 @@ from fewlabels.tabular._pictures import (
     shade,
     shortened,
 )
+from fewlabels.tabular._thumbnails import thumbnail
 from fewlabels.tabular.telling import examples_of, kind_of
 
 
@@ -207,6 +208,7 @@ def rows_grid(
     before: Mapping[str, Sequence[Any]],
     columns: Sequence[str],
     length: int = 60,
+    picture: str | None = None,
 ) -> str:
     """Show some rows of a table.
 
@@ -222,17 +224,24 @@ def rows_grid(
         Which columns.
     length : int, default=60
         Where to cut values.
+    picture : str, default=None
+        Column of pictures, which are shown.
 
     Returns
     -------
     html : str
         A table.
     """
-    shown = list(columns)[:6]
+    shown = [name for name in columns if name not in table.derived][:6]
     head = ["row", *before, *(shortened(name, 30) for name in shown)]
     lines = []
     for k, row in enumerate(rows.tolist()):
-        cells = [shortened(text_of(table[name][row]), length) for name in shown]
+        cells = [
+            thumbnail(table, name, row)
+            if name == picture
+            else shortened(text_of(table[name][row]), length)
+            for name in shown
+        ]
         number = table.row_numbers[row]
         lines.append([number, *(values[k] for values in before.values()), *cells])
     return grid(head, lines, cards=True)
