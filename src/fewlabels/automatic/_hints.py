@@ -325,7 +325,8 @@ def _taught(
             own_codes,
             index[rows],
             importance / importance.mean(),
-            rows.size <= tuned.FEW,
+            few=rows.size <= tuned.FEW,
+            groups=context.bank.groups[index[rows]],
         )
         judgement = judge(
             context.bank, lesson, context.rng, context.line, estimate_error=False

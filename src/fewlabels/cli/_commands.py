@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fewlabels.cli import (  # noqa: F401
+    _agree,
     _ask,
     _check,
     _cluster,
