@@ -2,12 +2,15 @@
 
     python benchmarks/studio.py labels [TABLES]   # answers that 50 random labels cost
     python benchmarks/studio.py speed             # key press to next card
+    python benchmarks/studio.py first             # label to first guess, key to card
 
 `labels` answers the questions of the studio with the truth, and counts answers until
 the rows without a label are labelled as well as by 50 random labels, in the median of
 ten draws. TABLES is a folder of tables as CSV with a column "target"; wine and digits
 come with scikit-learn. `speed` drives the page in Chromium at 20,000 rows and 64
-columns, while the classifier learns. Both write to benchmarks/results.
+columns, while the classifier learns. `first` labels one row per second in tables of
+2,000 and 20,000 rows and 20 columns, and measures how long the first guess takes after
+two classes have labels, and the next card after a key. All write to benchmarks/results.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -168,6 +171,92 @@ def speed():
     _write("studio_speed.csv", rows)
 
 
+def first():
+    from playwright.sync_api import sync_playwright
+
+    found = []
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as p:
+        names = ("chromium", "chromium-browser", "google-chrome")
+        chromium = next(filter(None, map(shutil.which, names)))
+        browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for n_rows in (2_000, 20_000):
+            for kind in ("numbers", "numbers, a category and texts"):
+                path = Path(folder, f"t{len(found)}.csv")
+                truth = _write_table(path, n_rows, kind != "numbers")
+                found.append(
+                    {"rows": n_rows, "20 columns": kind} | _first(browser, path, truth)
+                )
+                print(found[-1], flush=True)
+        browser.close()
+    _write("studio_first.csv", found)
+
+
+def _write_table(path, n_rows, mixed):
+    """Write a table with four classes; return them."""
+    from sklearn.datasets import make_blobs
+
+    X, y = make_blobs(n_rows, 20, centers=4, cluster_std=6, random_state=0)
+    columns = [[f"{v:.4f}" for v in column] for column in X.T]
+    if mixed:
+        rng = np.random.default_rng(0)
+        words = [f"word{k}" for k in range(3000)]
+        columns[3] = [f"kind {int(v) // 4}" for v in X[:, 3]]
+        columns[4] = [
+            " ".join(rng.choice(words[200 * c : 200 * c + 900], 12)) for c in y
+        ]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*(f"x{k}" for k in range(20)), "kind"])
+        writer.writerows([*row, ""] for row in zip(*columns, strict=True))
+    return y
+
+
+def _first(browser, path, truth):
+    """Label a row per second until there is a guess; then measure keys."""
+    page = browser.new_page()
+    begun = time.perf_counter()
+    command = [sys.executable, "-m", "fewlabels", "studio", str(path), "-t", "kind"]
+    server = subprocess.Popen(
+        [*command, "--no-browser", "--quiet", "--class", "0,1,2,3"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+    def row():
+        return int(page.inner_text("#card-title")[4:].replace(",", "")) - 1
+
+    try:
+        page.goto(server.stdout.readline().strip())
+        page.wait_for_selector(".card")
+        opened = time.perf_counter() - begun
+        seen, since = set(), 0.0
+        while not page.locator("#guess").count():
+            name = int(truth[row()])
+            page.evaluate(_PRESS, str(name))
+            seen.add(name)
+            if len(seen) == 2 and not since:
+                since = time.perf_counter()
+            deadline = time.perf_counter() + 1
+            while time.perf_counter() < deadline and not page.locator("#guess").count():
+                page.wait_for_timeout(20)
+        guess = time.perf_counter() - since
+        waits = []
+        for _ in range(60):
+            waits.append(page.evaluate(_PRESS, str(truth[row()])))
+            page.wait_for_timeout(120)
+    finally:
+        server.kill()
+        server.wait()
+        page.close()
+    return {
+        "first card, s": f"{opened:.1f}",
+        "first guess, s": f"{guess:.1f}",
+        "key to card, median, ms": f"{np.median(waits):.0f}",
+        "99th percentile, ms": f"{np.percentile(waits, 99):.0f}",
+        "load": f"{os.getloadavg()[0]:.0f} on {os.cpu_count()} cores",
+    }
+
+
 def _seconds(pid):
     """Processor time of a process so far."""
     fields = (
@@ -200,4 +289,4 @@ def _write(name, rows):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    {"labels": labels, "speed": speed}[sys.argv[1]](*sys.argv[2:])
+    {"labels": labels, "speed": speed, "first": first}[sys.argv[1]](*sys.argv[2:])

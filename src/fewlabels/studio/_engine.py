@@ -10,7 +10,6 @@ import math
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from sklearn.neighbors import NearestNeighbors
 from fewlabels.active import ClusterCoverage, FewLabelsSampling, margin
 from fewlabels.automatic import bank_for
 from fewlabels.studio._rows import answer_columns
-from fewlabels.studio._sketch import SketchModel
+from fewlabels.studio._sketch import Guesses, SketchModel
 from fewlabels.tabular import (
     Table,
     TargetColumn,
@@ -45,8 +44,6 @@ COVER_ROWS = 3_000
 # Least certain rows among which the next questions are chosen.
 POOL = 400
 QUESTIONS = 12
-# Guesses per row, the most probable class first.
-N_GUESSES = 3
 # Rows that t-SNE places; all others are placed between their neighbours among these.
 MAP_ROWS = 2_500
 # Rows of a group are labelled together: mean size of a group, and most groups.
@@ -59,25 +56,6 @@ EXPLORED = 20
 SUPPORT = 0.9
 # The most suspicious labels that are shown, and the largest odds.
 MAX_SUSPECTS, MAX_ODDS = 20, 1000.0
-
-
-@dataclass
-class Guesses:
-    """Most probable classes of all rows.
-
-    Attributes
-    ----------
-    classes : list of str
-        The classes.
-    codes : ndarray of int16 of shape (n_rows, n_guesses)
-        Most probable classes first.
-    shares : ndarray of shape (n_rows, n_guesses)
-        Their probabilities.
-    """
-
-    classes: list[str]
-    codes: NDArray[np.int16]
-    shares: NDArray[Any]
 
 
 class Engine:
@@ -218,16 +196,10 @@ class Engine:
         if len(set(labels.values())) < 2:
             return None
         if self.model is None:
-            classes, self._p = self.sketch.shares(labels)
-            if not classes:
-                return None
-        else:
-            self.model.refit_labels(self._y(labels), estimate_error=judge)
-            self._p = self.model.predict_proba(self.features)
-            classes = [str(c) for c in self.model.classes_]
-        codes = np.argsort(-self._p, axis=1, kind="stable")[:, :N_GUESSES]
-        shares = np.take_along_axis(self._p, codes, axis=1)
-        return Guesses(classes, codes.astype(np.int16), shares)
+            return self.sketch.guesses(labels)
+        self.model.refit_labels(self._y(labels), estimate_error=judge)
+        self._p = self.model.predict_proba(self.features)
+        return Guesses.of([str(c) for c in self.model.classes_], self._p)
 
     def questions(self, banned: set[int]) -> list[int]:
         """Choose the rows that the model would learn most from."""

@@ -22,6 +22,7 @@ from fewlabels.studio._rows import RowKeys, answer_columns, journal_path
 from fewlabels.studio._salvage import find_journal
 from fewlabels.studio._server import App, Server
 from fewlabels.studio._session import Session
+from fewlabels.studio._sketch import SketchModel
 from fewlabels.studio._store import LabelStore
 from fewlabels.studio._worker import Worker
 from fewlabels.tabular import (
@@ -293,9 +294,16 @@ class Studio:
             people=self._people,
         )
         self.server = Server(app, access, secrets_path(self.store.path))
+        threading.Thread(target=self._sketch, daemon=True).start()
         self._worker.send("start", self._data, self._reading, options)
         self._data = None
         self.session.connect(self._worker.send)
+
+    def _sketch(self) -> None:
+        """Make the first guesses possible, long before the worker's."""
+        pairs = zip(self.table.names, self.table.columns, strict=True)
+        columns = [c for name, c in pairs if name not in self._hidden]
+        self.session.early = SketchModel(columns).guesses
 
     def _changed(self) -> bool:
         return self.path is not None and _fingerprint(self.path) != self._stat

@@ -91,6 +91,9 @@ class Session:
         store.pop_changed()
         self.version = 0
         self.guesses: Any = None
+        # Guesses at once, until those of the worker come.
+        self.early: Callable[[dict[int, str]], Any] = lambda labels: None
+        self._is_taught = False
         self.judgement: dict[str, Any] | None = None
         self.suspects: list[dict[str, Any]] = []
         self.plane: NDArray[np.float32] | None = None
@@ -135,10 +138,7 @@ class Session:
 
     @property
     def classes(self) -> list[str]:
-        """Return classes in the order of their keys.
-
-        One without labels is gone, unless somebody has named it as a class.
-        """
+        """Return classes by key; without labels, only those named as a class."""
         listed = [entry["name"] for entry in self.store.class_list or []]
         fixed = [self.store.called(name) for name in self._fixed_classes]
         kept = {*self.labels.values(), *listed, *fixed}
@@ -157,6 +157,10 @@ class Session:
             self.version += 1
             self._teach()
         self.publish("labels", self.summary())
+        if rows and not self._is_taught:
+            self.guesses = self.early(self.taught()[0])
+            if self.guesses is not None:
+                self.publish("learned", {"version": self.version})
 
     def _teach(self) -> None:
         self._send("labels", self.version, *self.taught())
@@ -357,10 +361,8 @@ class Session:
         if self.groups is None or self._depth is None:
             return {"ready": False, "cards": []}
         done = [*self.labels, *self.skipped, *self.held_out]
-        found = group_of(self.groups, self._depth, done, self.guesses, after)
-        members, sizes = found
-        cards = [self.card(row) for row in members]
-        return {"ready": True, "cards": cards, **sizes}
+        rows, sizes = group_of(self.groups, self._depth, done, self.guesses, after)
+        return {"ready": True, "cards": [self.card(row) for row in rows], **sizes}
 
     # -- what the page shows ------------------------------------------------------
 
@@ -535,7 +537,7 @@ class Session:
             case ("learned", version, guesses, rows):
                 self.guesses = guesses
                 if rows is not None:
-                    self.order = rows
+                    self.order, self._is_taught = rows, True
                     self.order_by = "cover" if guesses is None else "model"
                 self.publish("learned", {"version": version})
             case ("judged", _, judgement):

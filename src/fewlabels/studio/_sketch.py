@@ -9,8 +9,9 @@ is built.
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 from zlib import crc32
 
 import numpy as np
@@ -21,6 +22,8 @@ SAMPLE = 800
 MAX_SKETCH = 20_000_000
 # Rows on which the effects of columns are measured.
 EFFECT_ROWS = 2000
+# Guesses per row, the most probable class first.
+N_GUESSES = 3
 _WORDS = 32
 _ROUNDS = 5
 # Weight of the ridge penalty, in units of the mean squared length of a row.
@@ -77,6 +80,32 @@ def sketches(
     return [_sketched(column[rows]) for column in columns]
 
 
+@dataclass
+class Guesses:
+    """Most probable classes of all rows.
+
+    Attributes
+    ----------
+    classes : list of str
+        The classes.
+    codes : ndarray of int16 of shape (n_rows, n_guesses)
+        Most probable classes first.
+    shares : ndarray of shape (n_rows, n_guesses)
+        Their probabilities.
+    """
+
+    classes: list[str]
+    codes: NDArray[np.int16]
+    shares: NDArray[Any]
+
+    @classmethod
+    def of(cls, classes: list[str], shares: NDArray[Any]) -> Self:
+        """Keep the largest probabilities of each row."""
+        codes = np.argsort(-shares, axis=1, kind="stable")[:, :N_GUESSES]
+        best = np.take_along_axis(shares, codes, axis=1)
+        return cls(classes, codes.astype(np.int16), best)
+
+
 class SketchModel:
     """Ridge regression on a sketch of all rows: guesses until there are better ones.
 
@@ -96,8 +125,8 @@ class SketchModel:
         self._places = [slice(a, b) for a, b in pairwise(ends)]
         self._scale = float((self._Z**2).sum(axis=1).mean()) if size else 0.0
 
-    def shares(self, labels: Mapping[int, str]) -> tuple[list[str], NDArray[Any]]:
-        """Return classes and their probabilities for all rows; none if unknown.
+    def guesses(self, labels: Mapping[int, str]) -> Guesses | None:
+        """Guess the classes of all rows.
 
         Parameters
         ----------
@@ -106,14 +135,12 @@ class SketchModel:
 
         Returns
         -------
-        classes : list of str
-            The classes; empty with fewer than two, or where no column says anything.
-        shares : ndarray of shape (n_rows, n_classes)
-            Their probabilities.
+        guesses : Guesses or None
+            None with fewer than two classes, or where no column says anything.
         """
         classes = sorted(set(labels.values()))
         if len(classes) < 2 or not self._scale:
-            return [], np.empty((len(self._Z), 0))
+            return None
         rows = np.array(list(labels), dtype=np.intp)
         Y = np.array([[name == c for c in classes] for name in labels.values()]) * 2 - 1
         # Classes with few labels count as much as those with many.
@@ -124,7 +151,7 @@ class SketchModel:
         duals = np.linalg.solve(K, Y * weights[:, None])
         scores = self._Z @ (Z.T @ duals) + self._scale * (weights @ duals)
         scores = np.exp(_SHARPNESS * (scores - scores.max(axis=1, keepdims=True)))
-        return classes, scores / scores.sum(axis=1, keepdims=True)
+        return Guesses.of(classes, scores / scores.sum(axis=1, keepdims=True))
 
     def effects(self, shares: NDArray[Any], random_state: int = 0) -> list[float]:
         """Measure how much of the predictions each column explains by itself.
