@@ -326,9 +326,9 @@ def test_pages_hear_what_happens(browser, studio):
     browser.ask("api/label", {"rows": [0], "label": "new"})
     heard = event()
     assert (heard["kind"], heard["content"]["labels"]) == ("labels", 2)
-    assert event()["kind"] == "learned"  # two classes have labels: a first guess
     studio.path.write_text(TABLE + "11,x,,p.png\n")
-    assert event()["kind"] == "changed"
+    # Two classes have labels: there may be a first guess.
+    assert next(k for _ in range(2) if (k := event()["kind"]) != "learned") == "changed"
     connection.close()
 
 
