@@ -40,7 +40,14 @@ def problem(rng, n_labeled, n_classes=2, few=True):
     supervised = np.repeat([True, False, True], 2)
     groups = np.repeat(np.arange(3), 2)
     fixed, insurance = np.full(6, 1 / 6), np.zeros(6)
-    pool = _pool.Pool(groups, np.tile(RIDGES, 3), supervised, fixed, insurance)
+    pool = _pool.Pool(
+        groups,
+        np.tile(RIDGES, 3),
+        supervised,
+        fixed,
+        insurance,
+        np.ones(groups.size, bool),
+    )
     return kernels, labeled, pool
 
 
@@ -143,7 +150,7 @@ class TestChoose:
         groups = np.repeat(np.arange(66), 5)
         nobody = np.zeros(330, dtype=bool)
         fixed, insurance = np.full(330, 1 / 330), np.zeros(330)
-        pool = _pool.Pool(groups, ridges, nobody, fixed, insurance)
+        pool = _pool.Pool(groups, ridges, nobody, fixed, insurance, ~nobody)
         means = np.add.outer(np.arange(66), 1e-6 * np.arange(5)).ravel()
         log = np.broadcast_to(means[:, None, None], (330, 10, 40))
         outputs = np.zeros((330, 40, 1))

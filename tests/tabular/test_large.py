@@ -414,7 +414,7 @@ LABEL_OPTIONS = {
     "missing": ["--missing", "colour=red"],
     "scale": ["--scale", "none"],
     "text_weight": ["--text-weight", "2"],
-    "embed": ["--embed"],
+    "embed": ["--embed", "none"],
     "delimiter": ["--delimiter", ","],
     "encoding": ["--encoding", "utf-8"],
     "sheet": ["--sheet", "1"],

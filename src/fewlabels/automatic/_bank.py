@@ -211,6 +211,7 @@ class KernelBank:
                 for candidate in step.candidates(sources):
                     if view.name:
                         candidate.name = f"{view.name}: {candidate.name}"
+                    candidate.view = len(self.rows) - 1
                     self.candidates.append(candidate)
                 done += step.share
                 tell(done / total)

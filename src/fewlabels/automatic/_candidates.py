@@ -62,12 +62,15 @@ class Candidate(Compactable):
         Ridge of each variant; a single NaN for a candidate without a ridge.
     n_groups : int or None
         Number of groups it is built to separate, if there is such a number.
+    view : int
+        Number of the view of the rows it is built on.
     """
 
     name: str
     family: str
     ridges: NDArray[Any] = np.array([np.nan])
     n_groups: int | None = None
+    view: int = 0
 
     def prepare(self) -> bool:
         """Prepare without labels; return whether there is anything to learn from."""

@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -218,7 +219,7 @@ class FewLabelsClassifier(PredictingClassifier, PartialLabelClassifier):
         class_weight: dict[Any, float] | str | None = None,
         class_prior: str | dict[Any, float] | ArrayLike = "auto",
         feature_groups: ArrayLike | None = None,
-        feature_views: dict[str, ArrayLike] | None = None,
+        feature_views: Mapping[str, Any] | None = None,
         neighbors: str = "auto",
         n_jobs: int | None = None,
         device: str | None = None,

@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any, ClassVar, Self
@@ -43,7 +43,7 @@ class BankEstimator(TensorMixin, FrameEncoding, BaseEstimator):
         bank: str = "default",
         scale: str = "auto",
         feature_groups: ArrayLike | None = None,
-        feature_views: dict[str, ArrayLike] | None = None,
+        feature_views: Mapping[str, Any] | None = None,
         neighbors: str = "auto",
         n_jobs: int | None = None,
         device: str | None = None,

@@ -23,6 +23,11 @@ class Losses(NamedTuple):
     single_wrong: NDArray[np.bool_] | None
     outputs: NDArray[Any]  # with many rows held out, averaged over repetitions
 
+    def of(self, variants: NDArray[np.bool_]) -> "Losses":
+        """Select some variants."""
+        parts: Any = (None if part is None else part[variants] for part in self)
+        return Losses(*parts)
+
     def used(self, labeled: Labeled) -> list[NDArray[Any]]:
         """Losses that rank candidates: with many labels and classes, log-loss only."""
         squared = [self.single_squared, self.many_squared]

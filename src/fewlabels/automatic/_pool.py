@@ -96,6 +96,8 @@ class Pool(NamedTuple):
         Weights to use if no rows can be held out.
     insurance : ndarray of shape (n_variants,)
         Weights of the part mixed in on tables with few labels; they sum to 1 or 0.
+    in_first : ndarray of bool of shape (n_variants,)
+        Which ones are built on the first view of the rows.
     """
 
     candidate_of: NDArray[np.intp]
@@ -103,6 +105,7 @@ class Pool(NamedTuple):
     supervised: NDArray[np.bool_]
     fixed: NDArray[Any]
     insurance: NDArray[Any]
+    in_first: NDArray[np.bool_]
 
     @property
     def decades_below(self) -> NDArray[Any]:
@@ -135,6 +138,7 @@ class Pool(NamedTuple):
             self.supervised[rows],
             fixed / fixed.sum(),
             insurance / (insurance.sum() or 1.0),
+            self.in_first[rows],
         )
 
 
@@ -161,9 +165,9 @@ def pool_of(
     fixed = np.array(tuned.FALLBACK_SHARES[kind]) @ parts
     if not fixed.any():
         fixed = _even(usual)
-    return Pool(
-        candidate_of, ridges, supervised, fixed / (fixed.sum() or 1.0), insurance
-    )
+    fixed = fixed / (fixed.sum() or 1.0)
+    in_first = np.array([c.view == 0 for c in candidates], dtype=bool)[candidate_of]
+    return Pool(candidate_of, ridges, supervised, fixed, insurance, in_first)
 
 
 def _fallback(candidates: list[Candidate], n_classes: int) -> NDArray[np.float64]:

@@ -102,6 +102,9 @@ INSURANCE = 0.1
 # Share of forests and the linear kernel on tables with few labels; with more labels it
 # is inversely proportional to their number. First half, among 0 to 0.7, 2026-11-16.
 FEW_INSURANCE = 0.5
+# Share of the candidates of the first view, where rows have several (a text its words
+# and its meaning): few labels cannot always tell which view is better. TBD
+FIRST_VIEW = 0.5
 # If no rows can be held out: shares of the families made for this case, of supervised
 # ones, and of forests with the linear kernel; then the ridge of supervised kernels, and
 # that of all others, so large that every label has about the same influence wherever it

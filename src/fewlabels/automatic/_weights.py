@@ -44,6 +44,26 @@ def choose(
 ) -> Choice:
     """Weight candidates by their losses, and find the best supervised one.
 
+    With several views of the rows, those of the first also keep a share that does not
+    depend on how the others perform.
+    """
+    choice = _choose_among(losses, labeled, pool, rng)
+    first = pool.in_first
+    if losses is None or first.all() or not first.any():
+        return choice
+    own = _choose_among(
+        losses.of(first), labeled, pool.of(pool.candidate_of[first]), rng
+    )
+    weights = (1 - tuned.FIRST_VIEW) * choice.weights
+    weights[first] += tuned.FIRST_VIEW * own.weights
+    return choice._replace(weights=weights)
+
+
+def _choose_among(
+    losses: Losses | None, labeled: Labeled, pool: Pool, rng: np.random.RandomState
+) -> Choice:
+    """Weight candidates as if they all were of one view.
+
     For tables and numbers, three parts are then mixed by their likelihoods on held-out
     labels: the average of all candidates, the best supervised candidate and, for
     classes, the insurance.

@@ -123,6 +123,11 @@ embed_with = click.option(
     help="Network that looks at pictures, efficientnet-lite2 by default: a name, or "
     "MODULE:FUNCTION of your own.",
 )
+embed_allowed = click.option(
+    "--embed",
+    metavar="MODULE:FUNCTION",
+    help="Network for texts that the model was fitted with, if it is your own.",
+)
 pictures = (
     click.option(
         "--labels",
@@ -239,9 +244,12 @@ columns = (
     ),
     click.option(
         "--embed",
-        is_flag=True,
-        help="Compare texts by meaning as well as by words (best in English); needs "
-        "fewlabels[embeddings].",
+        default="auto",
+        show_default=True,
+        metavar="NAME",
+        help="Compare texts by meaning as well as by words: wordllama (fast, best in "
+        "English), minilm (slower), a model of another library, or none; auto takes "
+        "wordllama where it is installed.",
     ),
 )
 class_shares = click.option(

@@ -27,6 +27,7 @@ from fewlabels.cli._job import Job, counted, written_words
     options.strict,
     options.report,
     options.reading,
+    options.embed_allowed,
     options.embed_with,
     options.scheduler,
     options.batch_rows,
@@ -52,10 +53,10 @@ def predict(model: str, table: str, **settings: Any) -> None:
             return job.predict_on_cluster(load_model(model), table)
         large = job.large(table)
         loaded = load_model(model)
-        if settings["embed_with"]:
-            from fewlabels.embeddings import load_embedder
+        for network in filter(None, (settings["embed"], settings["embed_with"])):
+            from fewlabels.embeddings import allow_embedder
 
-            load_embedder(settings["embed_with"])  # which the model may then use
+            allow_embedder(network)
         if large is not None:
             return _in_batches(job, loaded, large)
         read = job.read(table, rewritten=True)

@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -74,7 +75,7 @@ class DaskEstimator(BaseEstimator):
         bank: str = "auto",
         scale: str = "auto",
         feature_groups: ArrayLike | None = None,
-        feature_views: dict[str, ArrayLike] | None = None,
+        feature_views: Mapping[str, Any] | None = None,
         neighbors: str = "auto",
         n_jobs: int | None = None,
         device: str | None = None,
@@ -360,7 +361,7 @@ n_jobs, device, memory_budget
         class_weight: dict[Any, float] | str | None = None,
         class_prior: str | dict[Any, float] | ArrayLike = "auto",
         feature_groups: ArrayLike | None = None,
-        feature_views: dict[str, ArrayLike] | None = None,
+        feature_views: Mapping[str, Any] | None = None,
         neighbors: str = "auto",
         n_jobs: int | None = None,
         device: str | None = None,

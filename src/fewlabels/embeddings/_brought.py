@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fewlabels.embeddings._pictures import open_picture
 from fewlabels.embeddings._protocol import Embedder
+from fewlabels.embeddings._texts import TextEmbedder
 
 # Longer sides of pictures are reduced to this for functions that users bring.
 LONGEST = 1024
@@ -77,16 +78,19 @@ class FunctionEmbedder:
         return rows
 
 
-def brought_embedder(name: str) -> Embedder:
+def brought_embedder(name: str, takes: str) -> Embedder:
     """Load an embedder that is no part of fewlabels.
 
     Parameters
     ----------
     name : str
-        "timm:NAME", "open_clip:NAME", "open_clip:NAME/WEIGHTS" or "transformers:NAME";
-        or "MODULE:FUNCTION", which is imported, also from the current folder: a
-        function from a list of pictures to an array, or something that returns an
-        :class:`Embedder` when called without parameters.
+        "timm:NAME", "open_clip:NAME", "open_clip:NAME/WEIGHTS", "transformers:NAME" or
+        "sentence-transformers:NAME"; or "MODULE:FUNCTION", which is imported, also
+        from the current folder: a function from a list of pictures or texts to an
+        array, or something that returns an :class:`Embedder` when called without
+        parameters.
+    takes : {"picture", "text"}
+        What such a function takes.
 
     Returns
     -------
@@ -108,8 +112,9 @@ def brought_embedder(name: str) -> Embedder:
                 f"The network {name!r} cannot be loaded ({_first_line(error)}). Its "
                 "weights are downloaded only if you set HF_HUB_OFFLINE=0."
             ) from error
-        return FunctionEmbedder(name, function, version(package))
-    return _own(name, library, rest)
+        takes = "text" if library == "sentence-transformers" else "picture"
+        return EMBEDDERS[takes](name, function, version(package))
+    return _own(name, library, rest, takes)
 
 
 @contextmanager
@@ -129,7 +134,7 @@ def _first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0].rstrip(".")[:200]
 
 
-def _own(name: str, module_name: str, attribute: str) -> Embedder:
+def _own(name: str, module_name: str, attribute: str, takes: str) -> Embedder:
     here = os.getcwd()
     sys.path.insert(0, here)
     try:
@@ -155,7 +160,7 @@ def _own(name: str, module_name: str, attribute: str) -> Embedder:
         )
     file = getattr(module, "__file__", None)
     code = Path(file).read_bytes() if file else b""
-    return FunctionEmbedder(name, found, hashlib.sha256(code).hexdigest()[:12])
+    return EMBEDDERS[takes](name, found, hashlib.sha256(code).hexdigest()[:12])
 
 
 def _required(function: Any) -> list[str]:
@@ -227,8 +232,21 @@ def _batched(torch: Any, prepare: Any, network: Any) -> Callable[[Any], Any]:
     return embed
 
 
+def _sentence_transformers(name: str) -> Callable[[Any], Any]:
+    """Load a network for texts of sentence-transformers."""
+    from sentence_transformers import SentenceTransformer
+
+    network = SentenceTransformer(name)
+    return lambda texts: network.encode(texts, show_progress_bar=False)
+
+
+EMBEDDERS: dict[str, Callable[[str, Callable[[Any], Any], str], Embedder]] = {
+    "picture": FunctionEmbedder,
+    "text": TextEmbedder,
+}
 LIBRARIES: dict[str, Callable[[str], Callable[[Any], Any]]] = {
     "open_clip": _open_clip,
+    "sentence-transformers": _sentence_transformers,
     "timm": _timm,
     "transformers": _transformers,
 }

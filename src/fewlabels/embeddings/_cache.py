@@ -7,7 +7,9 @@ import os
 import re
 import tempfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,46 @@ from fewlabels.embeddings._protocol import Embedder
 
 # The folder beside the data.
 FOLDER = ".fewlabels"
+_DATA: ContextVar[Path | None] = ContextVar("_DATA", default=None)
+
+
+@contextmanager
+def cached_in(folder: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Let whatever is embedded within the block keep its vectors beside the data.
+
+    Parameters
+    ----------
+    folder : path-like or None
+        The folder of the data; None keeps nothing.
+
+    Yields
+    ------
+    None
+        The block.
+
+    Examples
+    --------
+    >>> from fewlabels.embeddings import cache_folder, cached_in
+    >>> with cached_in("data"):
+    ...     print(cache_folder())
+    data
+    """
+    before = _DATA.set(None if folder is None else Path(folder))
+    try:
+        yield
+    finally:
+        _DATA.reset(before)
+
+
+def cache_folder() -> Path | None:
+    """Return the folder of the data that is being embedded.
+
+    Returns
+    -------
+    folder : Path or None
+        As given to :func:`cached_in`.
+    """
+    return _DATA.get()
 
 
 class EmbeddingCache:

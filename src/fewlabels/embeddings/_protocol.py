@@ -20,9 +20,11 @@ _OWN = {
     "efficientnet-lite0": "picture",
     "efficientnet-lite1": "picture",
     "efficientnet-lite2": "picture",
+    "minilm": "text",
+    "wordllama": "text",
 }
 # Chosen where no name is given.
-DEFAULT = {"picture": "efficientnet-lite2"}
+DEFAULT = {"picture": "efficientnet-lite2", "text": "wordllama"}
 # Names of modules that were loaded because the user said so.
 _BROUGHT: set[str] = set()
 
@@ -133,7 +135,20 @@ def embedder_names(takes: str | None = None) -> list[str]:
     return sorted(own | {point.name for point in entry_points(group=GROUP)})
 
 
-def load_embedder(name: str, *, known: bool = False) -> Embedder:
+def allow_embedder(name: str) -> None:
+    """Let saved models import a network by its name.
+
+    Parameters
+    ----------
+    name : str
+        Such as "MODULE:FUNCTION".
+    """
+    _BROUGHT.add(name)
+
+
+def load_embedder(
+    name: str, *, takes: str = "picture", known: bool = False
+) -> Embedder:
     """Load an embedder by its name, and whatever it needs.
 
     Packages add names as entry points of the group "fewlabels.embedders": a class with
@@ -142,10 +157,14 @@ def load_embedder(name: str, *, known: bool = False) -> Embedder:
     Parameters
     ----------
     name : str
-        One of :func:`embedder_names`, or what files hold ("picture") for the default;
-        a network for pictures of another library, as "timm:NAME", "open_clip:NAME" or
-        "transformers:NAME"; or "MODULE:FUNCTION", which is imported: a function from a
-        list of pictures of Pillow to an array with a row for each.
+        One of :func:`embedder_names`, or what is embedded ("picture", "text") for the
+        default; a network of another library, for pictures as "timm:NAME",
+        "open_clip:NAME" or "transformers:NAME" and for texts as
+        "sentence-transformers:NAME"; or "MODULE:FUNCTION", which is imported: a
+        function from a list of texts, or of pictures of Pillow, to an array with a row
+        for each.
+    takes : {"picture", "text"}, default="picture"
+        What a function of the user's takes.
     known : bool, default=False
         Whether to refuse names of modules that were not loaded before. A saved model
         names its embedder, and must not choose what is imported.
@@ -171,21 +190,30 @@ def load_embedder(name: str, *, known: bool = False) -> Embedder:
     """
     name = DEFAULT.get(name, name)
     if known and ":" in name and name not in _BROUGHT:
+        option = "embed" if takes == "text" else "embed_with"
         raise ValueError(
             f"This model was fitted with the network {name!r}, which is imported only "
-            f"if you say so: pass embed_with={name!r}."
+            f"if you say so: pass {option}={name!r}."
         )
-    return _loaded(name)
+    return _loaded(name, takes)
 
 
 @cache
-def _loaded(name: str) -> Embedder:
+def _loaded(name: str, takes: str) -> Embedder:
     if ":" in name:
         from fewlabels.embeddings._brought import brought_embedder
 
-        brought = brought_embedder(name)
+        brought = brought_embedder(name, takes)
         _BROUGHT.add(name)
         return brought
+    if name == "wordllama":
+        from fewlabels.embeddings._texts import wordllama_embedder
+
+        return wordllama_embedder()
+    if name == "minilm":
+        from fewlabels.embeddings._bert import minilm_embedder
+
+        return minilm_embedder()
     if name in _OWN:
         from fewlabels.embeddings._efficientnet import lite_embedder
 
@@ -204,5 +232,6 @@ def _loaded(name: str) -> Embedder:
     hint = f"did you mean {near!r}? There" if near else "there"
     raise ValueError(
         f"No embedder is called {name!r}; {hint} are {listed(names)}, and timm:NAME, "
-        "open_clip:NAME, transformers:NAME and MODULE:FUNCTION."
+        "open_clip:NAME, transformers:NAME, sentence-transformers:NAME and "
+        "MODULE:FUNCTION."
     )

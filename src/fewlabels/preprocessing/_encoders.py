@@ -92,6 +92,16 @@ class ColumnEncoder(ABC):
             One per feature.
         """
 
+    def views(self) -> dict[str, NDArray[np.float64]]:
+        """Return several descriptions of the column, if there are any.
+
+        Returns
+        -------
+        views : dict of str to ndarray of shape (n_features,)
+            For each, the weights of the features in it.
+        """
+        return {}
+
 
 class NumberEncoder(ColumnEncoder):
     """Numbers: standardised, long tails compressed, the median for missing ones.

@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -199,6 +200,17 @@ class Table:
             if str(dtype).lower().startswith(("category", "categorical", "enum"))
         )
         return table
+
+    @property
+    def folder(self) -> Path | None:
+        """Folder of the file, or the one that the table is; None for others."""
+        source = Path(self.source)
+        try:
+            if source.is_dir():
+                return source
+            return source.parent if source.is_file() else None
+        except (OSError, ValueError):  # no path at all
+            return None
 
     @property
     def n_rows(self) -> int:

@@ -8,19 +8,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array, hstack, issparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from fewlabels._threads import threads
+from fewlabels.embeddings import Embedder, cache_folder, load_embedder
 from fewlabels.preprocessing._description import ColumnDescription
-from fewlabels.preprocessing._embeddings import N_DIMENSIONS, embed_texts
+from fewlabels.preprocessing._embeddings import embed_texts, script_note
 from fewlabels.preprocessing._encoders import CategoryEncoder, ColumnEncoder
 from fewlabels.preprocessing._summary import ColumnSummary
 from fewlabels.preprocessing.cells import (
     object_array,
     to_texts,
 )
+
+# Names of the views of an embedded text.
+VIEWS = ("words", "meaning", "words and meaning")
 
 
 class TextEncoder(ColumnEncoder):
@@ -77,7 +81,13 @@ class TextEncoder(ColumnEncoder):
         words = self._words(texts)
         if self.n_components is None:
             return words
-        size = min(self.n_components, words.shape[1] - 1, words.shape[0] - 1)
+        return self.fit_directions(words, self.n_components)
+
+    def fit_directions(
+        self, words: csr_array, n_components: int
+    ) -> NDArray[np.float64]:
+        """Find the leading directions of tf-idf, and project on them."""
+        size = min(n_components, words.shape[1] - 1, words.shape[0] - 1)
         if size < 2:
             features = words.toarray()
         else:
@@ -145,8 +155,10 @@ class TextEncoder(ColumnEncoder):
         if not self.vectorizers:
             return self._nothing(values.size)
         words = self._words(to_texts(values))
-        if self.n_components is None:
-            return words
+        return words if self.n_components is None else self.directions(words)
+
+    def directions(self, words: csr_array) -> NDArray[np.float64]:
+        """Project tf-idf on the leading directions."""
         features = words.toarray() if self.svd is None else self.svd.transform(words)
         return features / self.unit
 
@@ -155,7 +167,7 @@ class TextEncoder(ColumnEncoder):
         name = self.column.name
         if not self.vectorizers:
             return [f"{name}: no words"]
-        if self.svd is None:
+        if self.svd is None or self.n_components is None:
             return [
                 f"{name}: {word!r}" if v.analyzer == "char_wb" else f"{name}: {word}"
                 for v in self.vectorizers
@@ -165,46 +177,88 @@ class TextEncoder(ColumnEncoder):
 
 
 class EmbeddedTextEncoder(ColumnEncoder):
-    """Free text: leading directions of its words, and the embedding of its meaning.
+    """Free text in several views: its words, the embedding of its meaning, and both.
+
+    Where words are kept as they are, their leading directions stand for them beside
+    the meaning.
 
     Parameters
     ----------
     words : TextEncoder
-        Of the directions.
+        Of the words, or their leading directions.
+    embedder : str
+        Name of the embedder.
+    n_topics : int
+        How many directions of words stand beside the meaning.
     """
 
-    def __init__(self, words: TextEncoder) -> None:
+    def __init__(self, words: TextEncoder, embedder: str, n_topics: int) -> None:
         super().__init__(words.column)
         self.words = words
+        self.embedder = embedder
+        self.n_topics = n_topics
 
-    def fit(
-        self, values: NDArray[Any], whole: ColumnSummary | None = None
-    ) -> NDArray[np.float64]:
+    def fit(self, values: NDArray[Any], whole: ColumnSummary | None = None) -> Any:
         """Give words and meaning the same variance, and encode the column."""
-        words = self.words.fit(values, whole)
-        vectors = embed_texts(to_texts(values))
-        self.mean = vectors.mean(axis=0)
-        spread = float(np.sqrt(vectors.var(axis=0).sum()))
+        words, texts = self.words.fit(values, whole), to_texts(values)
+        if note := script_note(texts, self._embedder(), self.column.name):
+            warnings.warn(note, UserWarning, stacklevel=2)
+        vectors = self._vectors(texts)
+        present = vectors.any(axis=1)
+        some = vectors[present] if present.any() else vectors
+        self.mean = some.mean(axis=0)
+        spread = float(np.sqrt(some.var(axis=0).sum()))
         self.unit = spread / np.sqrt(self.words.weight) if spread > 1e-6 else 1.0
-        return self._beside(words, vectors)
+        blocks = [words]
+        if issparse(words):
+            blocks.append(self.words.fit_directions(words, self.n_topics))
+        return self._joined([*blocks, self._meaning(vectors)])
 
-    def _beside(
-        self, words: NDArray[Any], vectors: NDArray[Any]
-    ) -> NDArray[np.float64]:
-        return np.hstack([words, (vectors - self.mean) / self.unit]) / np.sqrt(2.0)
+    def _vectors(self, texts: NDArray[Any]) -> NDArray[np.float64]:
+        return embed_texts(texts, self._embedder(), cache=cache_folder())
 
-    def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def _embedder(self) -> Embedder:
+        return load_embedder(self.embedder, takes="text", known=True)
+
+    def _meaning(self, vectors: NDArray[Any]) -> NDArray[np.float64]:
+        meaning = (vectors - self.mean) / self.unit
+        meaning[~vectors.any(axis=1)] = 0.0
+        return meaning
+
+    def _joined(self, blocks: list[Any]) -> Any:
+        self.widths = [block.shape[1] for block in blocks]
+        if not issparse(blocks[0]):
+            return np.hstack(blocks)
+        return csr_array(hstack([csr_array(block) for block in blocks]))
+
+    def transform(self, values: NDArray[Any]) -> Any:
         """Encode new text."""
-        vectors = embed_texts(to_texts(values))
-        return self._beside(self.words.transform(values), vectors)
+        blocks = [self.words.transform(values)]
+        if issparse(blocks[0]):
+            blocks.append(self.words.directions(blocks[0]))
+        return self._joined([*blocks, self._meaning(self._vectors(to_texts(values)))])
 
     def names(self) -> list[str]:
         """Name the features."""
-        name = self.column.name
+        topics = self.widths[1] if len(self.widths) == 3 else 0
+        sizes = {"topic": topics, "meaning": self.widths[-1]}
         return [
             *self.words.names(),
-            *(f"{name}: meaning {k + 1}" for k in range(N_DIMENSIONS)),
+            *(
+                f"{self.column.name}: {what} {k + 1}"
+                for what, size in sizes.items()
+                for k in range(size)
+            ),
         ]
+
+    def views(self) -> dict[str, NDArray[np.float64]]:
+        """Return words, meaning, and both, with the same variance."""
+        block = np.repeat(np.arange(len(self.widths)), self.widths)
+        last = len(self.widths) - 1
+        both = np.sqrt(0.5) * (block >= last - 1)
+        return dict(
+            zip(VIEWS, (1.0 * (block == 0), 1.0 * (block == last), both), strict=True)
+        )
 
 
 _PIECES = {"analyzer": "char_wb", "ngram_range": (2, 4)}

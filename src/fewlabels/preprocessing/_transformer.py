@@ -24,8 +24,10 @@ from fewlabels._sklearn import (
     validate_data,
 )
 from fewlabels._words import listed, plural
+from fewlabels.embeddings import cached_in
 from fewlabels.preprocessing._columns import describe_columns
 from fewlabels.preprocessing._description import ColumnDescription
+from fewlabels.preprocessing._embeddings import text_embedder
 from fewlabels.preprocessing._encoders import (
     CategoryEncoder,
     ColumnEncoder,
@@ -88,8 +90,8 @@ class TableTransformer(TransformerMixin, BaseEstimator):
     tags        one feature for each of the `max_categories` most frequent
     fields      of JSON, each like a column of its own
     text        tf-idf of words and of pieces of words; with other columns its leading
-                directions, of variance `text_weight`; with `embed`, these and the
-                embedding of its meaning
+                directions, of variance `text_weight`; with `embed`, also the
+                embedding of its meaning, as another view
     vector      lists of numbers, such as embeddings: divided by one factor, so that
                 their variance is `text_weight`
     picture     paths of files, file URLs or data URIs: the vectors that a network
@@ -120,9 +122,11 @@ class TableTransformer(TransformerMixin, BaseEstimator):
     text_weight : float or "auto", default="auto"
         Variance of a column of text; any other column has variance 1. "auto" is the
         square root of the number of other columns.
-    embed : bool, default=False
-        Whether text is also encoded by its meaning, see :func:`embed_texts`; needs the
-        extra ``embeddings``.
+    embed : bool or str, default=False
+        Whether text is also encoded by its meaning, see :func:`embed_texts`: True for
+        the default embedder, which needs the extra ``embeddings``; "auto" for the same
+        if it is installed; or the name of an embedder, see
+        :func:`fewlabels.embeddings.load_embedder`.
     max_categories : int, default=30
         Categories of a column with a feature of their own; the rest share one.
     max_words : int, default=20000
@@ -143,6 +147,10 @@ class TableTransformer(TransformerMixin, BaseEstimator):
     feature_groups_ : ndarray of int of shape (n_features,) or None
         The same for :class:`~fewlabels.automatic.FewLabelsClassifier`; None where
         columns have no meaning of their own: pixels, components, words of a text.
+    feature_views_ : dict of str to ndarray of shape (n_features,), or None
+        Weights of the features in each of several descriptions of a row (the words of
+        its texts, their meaning, and both), for
+        :class:`~fewlabels.automatic.FewLabelsClassifier`; None if there is one only.
     n_features_in_ : int
         Number of columns seen during fit.
     feature_names_in_ : ndarray of shape (n_columns,)
@@ -181,7 +189,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             StrOptions({"auto"}),
             Interval(Real, 0, None, closed="neither"),
         ],
-        "embed": ["boolean"],
+        "embed": ["boolean", str],
         "max_categories": [Interval(Integral, 1, None, closed="left")],
         "max_words": [Interval(Integral, 1, None, closed="left")],
         "n_topics": [Interval(Integral, 1, None, closed="left")],
@@ -200,7 +208,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         missing: Any = (),
         scale: str = "auto",
         text_weight: float | str = "auto",
-        embed: bool = False,
+        embed: bool | str = False,
         max_categories: int = 30,
         max_words: int = 20_000,
         n_topics: int = 50,
@@ -311,19 +319,35 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         heavy = ("text", "vector", "picture")
         n_other = sum(column.kind not in heavy for column in used)
         seed = check_random_state(self.random_state).randint(2**31)
+        embedder = None
+        if any(column.kind == "text" for column in used):
+            embedder = text_embedder(self.embed)
         self.encoders_: list[ColumnEncoder] = []
         blocks = []
         for place, column in zip(self._places(), used, strict=True):
             encoder = self._encoder(column, n_other, len(used), seed)
+            if embedder is not None and isinstance(encoder, TextEncoder):
+                encoder = EmbeddedTextEncoder(encoder, embedder.name, self.n_topics)
             whole = None if summary is None else summary.column(place)
-            blocks.append(encoder.fit(columns[place], whole))
+            with cached_in(table.folder):
+                blocks.append(encoder.fit(columns[place], whole))
             self.encoders_.append(encoder)
         alike = self._share_unit(blocks) or len(blocks) == 1
         widths = [block.shape[1] for block in blocks]
         self.feature_columns_ = np.repeat(self._places(), widths)
         self.feature_groups_ = None if alike else self.feature_columns_
-        self.feature_views_ = None
+        self.feature_views_ = self._views(widths)
         return _joined(blocks)
+
+    def _views(self, widths: list[int]) -> dict[str, NDArray[np.float64]] | None:
+        """Combine the views of columns; those without any are the same in all."""
+        own = [encoder.views() for encoder in self.encoders_]
+        names = dict.fromkeys(name for views in own for name in views)
+        parts = list(zip(own, widths, strict=True))
+        return {
+            name: np.concatenate([views.get(name, np.ones(n)) for views, n in parts])
+            for name in names
+        } or None
 
     def _encoder(
         self, column: ColumnDescription, n_other: int, n_used: int, seed: int
@@ -352,10 +376,8 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             case "fields":
                 return FieldsEncoder(column, self.max_categories, seed)
             case _:
-                alone = n_used == 1 and not self.embed
-                size = None if alone else self.n_topics
-                words = TextEncoder(column, self.max_words, size, weight, seed)
-                return EmbeddedTextEncoder(words) if self.embed else words
+                size = None if n_used == 1 else self.n_topics
+                return TextEncoder(column, self.max_words, size, weight, seed)
 
     def _share_unit(self, blocks: list[Any]) -> bool:
         """Give numbers of one unit one factor; return whether there are no others."""
@@ -398,13 +420,11 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             The features.
         """
         check_is_fitted(self)
-        columns, _ = self._embedded(self._table(X, reset=False))
-        return _joined(
-            [
-                encoder.transform(columns[place])
-                for encoder, place in zip(self.encoders_, self._places(), strict=True)
-            ]
-        )
+        table = self._table(X, reset=False)
+        columns, _ = self._embedded(table)
+        pairs = zip(self.encoders_, self._places(), strict=True)
+        with cached_in(table.folder):
+            return _joined([e.transform(columns[place]) for e, place in pairs])
 
     def _embedded(
         self, table: Table, progress: Any = False

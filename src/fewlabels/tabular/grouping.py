@@ -170,6 +170,8 @@ def cluster_table(
     tell(0.0, "reading columns")
     left_out = label_columns(table, target, encoding)
     encoding = {**encoding, "ignore": [*encoding.get("ignore", ()), *left_out]}
+    if encoding.get("embed") == "auto":  # no labels tell whether meaning matters
+        encoding["embed"] = False
     said = [why for why in left_out.values() if why]
     encoded = encode(table, encoding, random_state, summary, said)
     features, notes = encoded.features, encoded.notes

@@ -293,7 +293,12 @@ class TableSetup:
         signs = [s for s in signs if s.rpartition("=")[0] != self.target]
         encoded = encode(
             table.without([self.target, *apart]),
-            {**self.encoding, "ignore": [*ignored, *revealing], "decimal": signs},
+            {
+                "embed": "auto",
+                **self.encoding,
+                "ignore": [*ignored, *revealing],
+                "decimal": signs,
+            },
             self.random_state,
             summary,
             notes,
@@ -398,6 +403,7 @@ class TableSetup:
             bank=bank or bank_for(self.bank, encoded.table.n_rows),
             scale="unit" if issparse(encoded.features) else "none",
             feature_groups=encoded.transformer.feature_groups_,
+            feature_views=encoded.transformer.feature_views_,
             progress=progress,
             device=self.device,
             random_state=self.random_state,
