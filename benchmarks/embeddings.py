@@ -51,7 +51,6 @@ SOURCES = {
     "words": ["words"],
     "meaning": ["meaning"],
     "joined": ["words and meaning"],
-    "two": ["words", "meaning"],
     "separate": ["words", "meaning", "words and meaning"],
 }
 DRAWS = 3

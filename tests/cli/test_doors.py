@@ -248,7 +248,7 @@ def test_options_for_pictures_are_refused_elsewhere(rows, tmp_path):
     table = tmp_path / "table.csv"
     table.write_text(text_of(rows))
     run = fewlabels("label", table, *FAST, "--sort-into", tmp_path / "new", code=2)
-    assert "no folder of pictures: leave --sort-into out" in run.stderr
+    assert "no folder of pictures or texts: leave --sort-into out" in run.stderr
     run = fewlabels("label", table, *FAST, "--embed-with", "mine", code=2)
     assert "no folder of them (given as --embed-with)" in run.stderr
     run = fewlabels("label", table, code=2)

@@ -438,9 +438,9 @@ NEUTRAL |= {"sample_rows", "quiet", "force", "decimal", "interval"}
 NOT_IN_BATCHES = {
     "explain": "--explain needs all rows at once: pass --batch-rows 0",
     "features": "--features needs all rows at once: pass --batch-rows 0",
-    "labels": "is no folder of pictures (given as --labels)",
-    "embed_with": "is no folder of pictures (given as --embed-with)",
-    "sort_into": "is no folder of pictures: leave --sort-into out",
+    "labels": "is no folder of pictures or texts (given as --labels)",
+    "embed_with": "is no folder of pictures or texts (given as --embed-with)",
+    "sort_into": "is no folder of pictures or texts: leave --sort-into out",
     "scheduler": "--batch-rows cannot be used with --scheduler",
     "sheet": "leave the name of the sheet out (given as --sheet)",
 }

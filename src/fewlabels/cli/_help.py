@@ -58,7 +58,7 @@ class FileArgument(click.Argument):
 
 
 class TargetOption(click.Option):
-    """A column that must be named, unless the table is a folder of pictures."""
+    """A column that must be named, unless the table is a folder of files."""
 
     def known(self, ctx: click.Context) -> str:
         """Name the column.
@@ -71,7 +71,7 @@ class TargetOption(click.Option):
         Returns
         -------
         target : str
-            As given, or that of a folder of pictures.
+            As given, or that of a folder of files.
         """
         given = ctx.params[str(self.name)]
         if given is not None:

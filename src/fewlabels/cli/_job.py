@@ -292,7 +292,7 @@ class Job:
         if folder is not None:
             if not folder_kind(path):
                 raise UseError(
-                    f"{path} is no folder of pictures: leave --sort-into out."
+                    f"{path} is no folder of pictures or texts: leave --sort-into out."
                 )
             check_sorting(path, folder)
 
@@ -306,7 +306,7 @@ class Job:
             return []
         n_copies = sort_files(table.source, table[FILE], labeled.labels, folder)
         how = "copied" if n_copies == table.n_rows else "linked"
-        return [f"{plural(table.n_rows, 'picture')} {how} by label: {folder}"]
+        return [f"{plural(table.n_rows, 'file')} {how} by label: {folder}"]
 
     def write_page(self, html: str, path: str | None) -> None:
         """Write a report."""

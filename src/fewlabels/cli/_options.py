@@ -133,8 +133,8 @@ pictures = (
         "--labels",
         type=click.Path(),
         metavar="FILE",
-        help="Table with the columns file and label, for a folder of pictures; without "
-        "it, their folders are their labels.",
+        help="Table with columns file and label, for a folder of pictures or texts; "
+        "without it, their folders are their labels.",
     ),
     embed_with,
 )
@@ -158,7 +158,7 @@ label_column = (
         "--target",
         cls=TargetOption,
         metavar="COLUMN",
-        help="Column with the labels; not needed for a folder of pictures.",
+        help="Column with the labels; not needed for a folder of pictures or texts.",
     ),
     click.option(
         "--marker",

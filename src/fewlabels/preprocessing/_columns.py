@@ -139,7 +139,8 @@ def describe_columns(
     signs = decimal_signs(decimal, table.names)
     likely, sure = table.decimal_sign()
     given = dict.fromkeys(table.categorical, "category")
-    given |= dict.fromkeys(table.identifiers, "identifier") | kinds
+    given |= dict.fromkeys(table.identifiers, "identifier")
+    given |= dict.fromkeys(table.texts, "text") | kinds
     pictures, doubts = find_pictures(table, [n for n in table.names if n not in given])
     given |= dict.fromkeys(pictures, "picture")
     table = without_values(table, missing)

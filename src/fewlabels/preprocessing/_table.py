@@ -115,6 +115,8 @@ class Table:
         Columns whose type in a frame says that they are categories.
     identifiers : frozenset of str
         Columns that are known to name the rows.
+    texts : frozenset of str
+        Columns that are known to be free text.
     derived : frozenset of str
         Columns that were computed to learn from, and are not written.
     places : ndarray of int, or None
@@ -135,6 +137,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
     categorical: frozenset[str] = frozenset()
     identifiers: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
     derived: frozenset[str] = frozenset()
     places: NDArray[np.intp] | None = None
     files: NDArray[Any] | None = None
@@ -304,6 +307,7 @@ class Table:
             notes=self.notes,
             categorical=self.categorical - set(names),
             identifiers=self.identifiers - set(names),
+            texts=self.texts - set(names),
             derived=self.derived - set(names),
             places=self.places,
             embed_with=self.embed_with,
@@ -327,6 +331,7 @@ class Table:
         part = Table(self.names, columns, self.source, categorical=self.categorical)
         part._decimal = self.decimal_sign()
         part.identifiers, part.derived = self.identifiers, self.derived
+        part.texts = self.texts
         part.places = self.row_numbers[rows] - 1
         part.files, part.embed_with = self.files, self.embed_with
         if hasattr(self.origin, "with_columns"):  # a file, not a frame

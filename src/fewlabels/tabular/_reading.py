@@ -27,9 +27,10 @@ from fewlabels.tabular._text import DelimitedText
 from fewlabels.tabular._unpacking import check_text, decompressed, format_of
 from fewlabels.tabular.file_folders import folder_kind, refuse_folder_options
 from fewlabels.tabular.picture_folders import read_pictures
+from fewlabels.tabular.text_folders import read_texts
 
 # How to read a folder, by what its files hold.
-FOLDERS = {"picture": read_pictures}
+FOLDERS = {"picture": read_pictures, "text": read_texts}
 
 
 def read_place(given: str, how: Reading) -> Table:

@@ -16,6 +16,7 @@ from typing import Any
 from fewlabels._words import listed, plural
 from fewlabels.preprocessing import FileError, Table, TableError
 from fewlabels.preprocessing.cells import is_missing, unique_names
+from fewlabels.tabular._documents import TEXT_SUFFIXES
 from fewlabels.tabular._formats import BY_SUFFIX, DelimitedFile, Reading
 
 __all__ = [
@@ -61,7 +62,7 @@ def folder_kind(path: str) -> str:
 
     Returns
     -------
-    kind : {"picture", ""}
+    kind : {"picture", "text", ""}
         Nothing for what is no folder, and for folders with more tables than such files,
         which are parts of one table.
 
@@ -75,10 +76,36 @@ def folder_kind(path: str) -> str:
 
     if path == "-" or not os.path.isdir(path):
         return ""
-    counts = Counter(_suffix(name) for name in _files_in(Path(path)))
-    n_pictures = sum(counts[suffix] for suffix in PICTURE_SUFFIXES)
-    n_tables = sum(counts[suffix] for suffix in BY_SUFFIX)
-    return "picture" if n_pictures > n_tables else ""
+    names = _files_in(Path(path))
+    counts = Counter(map(_suffix, names))
+    n_pictures, n_texts, n_tables = (
+        sum(counts[suffix] for suffix in suffixes)
+        for suffixes in (PICTURE_SUFFIXES, TEXT_SUFFIXES, BY_SUFFIX)
+    )
+    n_plain = counts[".txt"]  # which may be either
+    if _are_parts([Path(path, name) for name in names if _suffix(name) == ".txt"]):
+        n_texts -= n_plain
+    else:
+        n_tables -= n_plain
+    if n_pictures > n_tables and n_pictures >= n_texts:
+        return "picture"
+    return "text" if n_texts > n_tables else ""
+
+
+def _are_parts(paths: list[Path]) -> bool:
+    """Whether plain files are tables: lines alike, and the same header in all."""
+    headers = set()
+    for path in paths[:3]:
+        try:
+            with path.open("rb") as file:
+                lines = file.read(2**14).strip().splitlines()
+        except OSError:
+            return False
+        signs = [s for s in b"\t;|," if lines and lines[0].count(s)]
+        if not any(len({line.count(s) for line in lines[:3]}) == 1 for s in signs):
+            return False
+        headers.add(lines[0])
+    return len(headers) == 1
 
 
 def refuse_folder_options(source: str, how: Reading) -> None:
@@ -94,7 +121,8 @@ def refuse_folder_options(source: str, how: Reading) -> None:
     for name in ("labels", "embed_with"):
         if getattr(how, name) is not None:
             raise FileError(
-                f"{source} is no folder of pictures (given as {name}): leave that out."
+                f"{source} is no folder of pictures or texts (given as {name}): leave "
+                "that out."
             )
 
 

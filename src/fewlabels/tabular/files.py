@@ -101,8 +101,8 @@ def read_table(
         A .npy file with a vector for every row, such as embeddings, or an .npz file
         that holds one such array: one more column, "features".
     labels : path-like, default=None
-        For a folder of pictures, a table with their names (column "file") and labels
-        (column "label"); without it, pictures are labelled by the folder they are in.
+        For a folder of pictures or texts, a table with their names (column "file") and
+        labels (column "label"); without it, the folder they are in is their label.
     embed_with : str, default=None
         The network that turns pictures of a folder or of a column into vectors, see
         :func:`fewlabels.embeddings.load_embedder`.

@@ -49,7 +49,7 @@ class Reading:
     progress : callable or None
         Called with the share read so far.
     labels : Table or None
-        Names of files and their labels, for a folder of pictures.
+        Names of files and their labels, for a folder of pictures or texts.
     embed_with : str or None
         Name of the embedder of pictures; None for the default.
     """
