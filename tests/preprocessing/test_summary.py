@@ -100,11 +100,11 @@ def test_the_classifier_scales_by_all_rows():
     y = np.r_[0, 1, 0, 1, np.full(96, -1)]
     sample = TableSample(X[:100], TableSummary.of(X))
     model = FewLabelsClassifier(bank="fast", random_state=0).fit(sample, y)
-    scaling = model._bank._scaling
+    scaling = model._bank._views[0].scaling
     assert_allclose(scaling.factor_ * scaling.size_**-1, 1 / X.std(axis=0))
     assert model._bank._moments is None
     plain = FewLabelsClassifier(bank="fast", random_state=0).fit(X[:100], y)
-    assert not np.allclose(plain._bank._scaling.factor_, scaling.factor_)
+    assert not np.allclose(plain._bank._views[0].scaling.factor_, scaling.factor_)
 
 
 def test_holes_outside_the_sample_call_for_an_encoding():
