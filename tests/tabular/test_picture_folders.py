@@ -2,6 +2,9 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import os
+import re
+
 import numpy as np
 import pytest
 
@@ -17,6 +20,7 @@ from fewlabels.tabular import (
 )
 from fewlabels.tabular.file_folders import folder_kind, sort_files
 from fewlabels.tabular.large import open_large
+from tests.embeddings import strange_pictures
 from tests.embeddings.pictures import Edges, needs_pillow, needs_weights, save
 
 pytestmark = needs_pillow
@@ -193,3 +197,45 @@ def test_real_weights_label_pictures(photos):
     labeled = label_table(read_table(photos), "label")
     right = ["disc" if "disc" in file else "stripes" for file in labeled.table["file"]]
     assert labeled.labels.tolist() == right
+
+
+def test_strange_files_are_read_or_named(photos, edges):
+    for name, data in strange_pictures.readable():
+        (photos / name).write_bytes(data)
+    for name, data, _ in strange_pictures.unreadable():
+        (photos / name).write_bytes(data)
+    table = read_table(photos)
+    found = set(table["file"])
+    names = [name for name, _ in strange_pictures.readable()]
+    assert found.issuperset(names)
+    notes = " ".join(table.notes)
+    for name, _, why in strange_pictures.unreadable():
+        assert name not in found
+        assert re.search(rf"{re.escape(name)}: [^']*{why}", notes), name
+    labeled = label_table(table, "label")
+    assert len(labeled.labels) == 10 + len(names)
+
+
+def test_loops_of_links_and_closed_folders(photos, edges, monkeypatch):
+    (photos / "loop").symlink_to(photos, target_is_directory=True)
+    (photos / "gone.png").symlink_to(photos / "nowhere.png")
+    (photos / "linked.png").symlink_to(photos / "disc" / "0.png")
+    (photos / "folder.png").mkdir()
+    (photos / "secret").mkdir()
+    scandir = os.scandir
+
+    def refuse(path):
+        if os.fspath(path).endswith("secret"):
+            raise PermissionError(13, "Permission denied", os.fspath(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    table = read_table(photos)
+    assert set(table["file"]) >= {"linked.png", "disc4.bmp"}
+    assert table.n_rows == 11
+    assert "1 folder left out, cannot be opened: 'secret'" in " ".join(table.notes)
+
+
+def test_equal_names_in_several_folders_are_several_rows(photos, edges):
+    table = read_table(photos)
+    assert {"disc/0.png", "stripes/0.png"} <= set(table["file"])

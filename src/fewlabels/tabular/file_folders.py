@@ -38,13 +38,23 @@ UNLABELED = ("unlabelled", "unlabeled")
 _NOT_IN_NAMES = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 
 
-def _files_in(folder: Path) -> list[str]:
-    """Files of a folder and of those in it, in the order of their names; no hidden."""
+def _files_in(folder: Path, closed: list[str] | None = None) -> list[str]:
+    """Files of a folder and of those in it, in the order of their names; no hidden.
+
+    Links to folders are not followed, as they may lead back. Folders that cannot be
+    opened are added to `closed`.
+    """
+
+    def refused(error: OSError) -> None:
+        if closed is not None:
+            closed.append(os.path.relpath(str(error.filename), folder))
+
     names = []
-    for path in folder.rglob("*"):
-        inner = path.relative_to(folder)
-        if not any(part.startswith(".") for part in inner.parts) and path.is_file():
-            names.append(inner.as_posix())
+    for home, inner, files in os.walk(folder, onerror=refused):
+        inner[:] = [name for name in inner if not name.startswith(".")]
+        for path in (Path(home, name) for name in files if not name.startswith(".")):
+            if path.is_file():
+                names.append(path.relative_to(folder).as_posix())
     return sorted(names)
 
 
@@ -145,16 +155,21 @@ def split_files(
     names : list of str
         Their paths within the folder.
     notes : list of str
-        Which other files there are, or nothing.
+        Which other files there are, and folders that cannot be opened.
     """
-    found = _files_in(Path(folder))
+    closed: list[str] = []
+    found = _files_in(Path(folder), closed)
     names = [n for n in found if _suffix(n) in suffixes and _is_text(n)]
     others = sorted(set(found) - set(names))
-    if not others:
-        return names, []
-    shown = [name if _is_text(name) else ascii(name) for name in others]
-    n_others = plural(len(others), "file")
-    return names, [f"{n_others} left out, not {what}: {listed(shown, 5)}."]
+    notes = []
+    if closed:
+        n_closed = plural(len(closed), "folder")
+        notes.append(f"{n_closed} left out, cannot be opened: {listed(closed, 5)}.")
+    if others:
+        shown = [name if _is_text(name) else ascii(name) for name in others]
+        n_others = plural(len(others), "file")
+        notes.append(f"{n_others} left out, not {what}: {listed(shown, 5)}.")
+    return names, notes
 
 
 def labels_of(names: list[str], given: Table | None, notes: list[str]) -> list[str]:
