@@ -84,7 +84,10 @@ def test_coverage_is_at_least_nominal_for_any_errors(seed):
 
 
 def simulate(n_audits, n_rows, error_of, seed, **options):
-    """Share of audits whose interval covers, for a model of given true errors."""
+    """Share of audits whose interval covers, for a model of given true errors.
+
+    The error and a class share must be inside at every look, so whenever one stops.
+    """
     rng = np.random.default_rng(seed)
     confidence = 1 - 0.5 * rng.beta(0.5, 2.0, 400)
     truth = np.arange(400) % 2
@@ -95,21 +98,23 @@ def simulate(n_audits, n_rows, error_of, seed, **options):
         audit = ErrorAudit.draw(
             predicted, confidence, n_rows=n_rows, random_state=k, **options
         )
-        inside = True
+        inside = within = True
         while True:
             report = audit.report({row: truth[row] for row in audit.rows})
             inside &= report.error.low <= wrong.mean() <= report.error.high
+            share = report.class_shares[1]
+            within &= share.low <= 0.5 <= share.high
             if not options.get("sequential") or audit.look == 3:
                 break
             audit.extend()
-        first, share = report.by_class[0], report.class_shares[1]
+        first = report.by_class[0]
         least, most, last = report.by_confidence[-1]
         unsure = (least <= confidence) & (confidence <= most)
         covered += [
             inside,
             first.low <= wrong[predicted == 0].mean() <= first.high,
             last.low <= wrong[unsure].mean() <= last.high,
-            share.low <= 0.5 <= share.high,
+            within,
         ]
     return covered / n_audits
 

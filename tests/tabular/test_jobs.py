@@ -20,7 +20,9 @@ from fewlabels.tabular import (
     TableError,
     cluster_table,
     label_table,
+    load_model,
     read_table,
+    save_model,
     suggest_rows,
 )
 from fewlabels.tabular._candidates import compared_methods
@@ -296,3 +298,39 @@ def test_class_shares_by_text_or_value():
 def test_class_shares_do_not_matter_without_classes():
     table = blob_table(["a", *[None] * 59])
     assert suggest_rows(table, "kind", 3, class_prior="uniform").rows.size == 3
+
+
+class TestOrder:
+    """Classes in an order."""
+
+    sizes = tuple(None if k % 3 else "SML"[k // 21] for k in range(60))
+
+    def test_labels_in_a_table(self, tmp_path):
+        table = {"x": [k + 0.1 for k in range(60)], "size": list(self.sizes)}
+        labeled = label_table(table, "size", bank="fast", ordinal="s, M,L,XL")
+        assert labeled.model.classifier.order == ["S", "M", "L", "XL"]
+        ranks = ["SML".index(label) for label in labeled.labels]
+        assert ranks == sorted(ranks)
+        save_model(labeled.model, tmp_path / "size.fewlabels")
+        again, _ = load_model(tmp_path / "size.fewlabels").predict(table)
+        given = labeled.given
+        assert_array_equal(again[~given], labeled.labels[~given])
+
+    @pytest.mark.parametrize(
+        ("ordinal", "message"),
+        [
+            (True, "such as 'S', 'M', 'L' are not numbers"),
+            ("S,L", "'size' lacks 'M'"),
+            (["S", "M", "L", "M"], "names a class twice"),
+        ],
+    )
+    def test_orders_that_cannot_be(self, ordinal, message):
+        table = {"x": [k + 0.1 for k in range(60)], "size": list(self.sizes)}
+        with pytest.raises(TableError, match=message):
+            label_table(table, "size", bank="fast", ordinal=ordinal)
+
+    def test_numbers_are_put_in_order(self):
+        stars = [None if k % 3 else 1 + k // 6 for k in range(60)]
+        table = {"x": [k + 0.1 for k in range(60)], "stars": stars}
+        labeled = label_table(table, "stars", bank="fast", ordinal=True)
+        assert labeled.model.classifier.order == [str(k) for k in range(1, 11)]

@@ -35,6 +35,7 @@ from fewlabels.automatic._sentences import (
     halving_words,
     hint_words,
     single_words,
+    steps_words,
     suspicion_words,
     verdict,
 )
@@ -50,6 +51,7 @@ class ExplainedClassifier(BankEstimator):
     labeled_indices_: NDArray[np.intp]
     transduction_: NDArray[Any]
     expected_error_: ErrorEstimate
+    expected_steps_: ErrorEstimate | None
     baseline_error_: ErrorEstimate
     gain_: ErrorEstimate
     _held: HeldOut | None
@@ -122,7 +124,8 @@ class ExplainedClassifier(BankEstimator):
         sentence : str
             For the head of a report.
         """
-        return verdict(self.expected_error_, self.guessing_error_, self.errors_above())
+        said = verdict(self.expected_error_, self.guessing_error_, self.errors_above())
+        return f"{said}{steps_words(self.expected_steps_)}"
 
     def learning_curve(self) -> LearningCurve:
         """Estimate how the error should fall as labels are added.
@@ -260,7 +263,8 @@ class ExplainedClassifier(BankEstimator):
             return lines[0] + " There is nothing to choose."
         lines += choice_words(self.candidates_)
         lines += self.source_words()
-        lines.append(f"Expected error: {self.expected_error_}.")
+        steps = steps_words(self.expected_steps_)
+        lines.append(f"Expected error: {self.expected_error_}.{steps}")
         lines.append(f"Supervised ({self.baseline_.name}): {self.baseline_error_}.")
         if n_labeled < n:
             lines.append(

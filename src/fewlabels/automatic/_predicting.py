@@ -12,6 +12,7 @@ from fewlabels._classifier import as_decision
 from fewlabels._labels import decide
 from fewlabels.automatic._explanation import ExplainedClassifier
 from fewlabels.automatic._hints import HintOutputs
+from fewlabels.automatic._ordinal import medians, ordinal_errors, ranks_of
 from fewlabels.automatic._probabilities import probabilities
 from fewlabels.opinions import Opinions, named_sources, read_opinions
 
@@ -24,6 +25,36 @@ class PredictingClassifier(ExplainedClassifier):
     _hinted: NDArray[Any]
     _opinions: Opinions | None
     _n_taught: int
+    _ranks: NDArray[np.intp] | None
+    order: Any
+
+    def _take_order(self, unlabeled: NDArray[np.bool_]) -> None:
+        """Predict medians where classes have an order, and estimate their errors."""
+        self._ranks = self.expected_steps_ = None
+        if self.order is None or self.classes_.size < 2:
+            return
+        self._ranks = ranks_of(self.order, self.classes_)
+        p = self._open()
+        self.transduction_[unlabeled] = self.classes_[self.chosen(p)]
+        if self._held is not None:
+            found = ordinal_errors(self._held, p, self._ranks)
+            self.expected_error_, self.expected_steps_ = found
+
+    def chosen(self, p: NDArray[Any]) -> NDArray[np.intp]:
+        """Choose a class for every row of probabilities.
+
+        Parameters
+        ----------
+        p : ndarray of shape (n_samples, n_classes)
+            Probabilities.
+
+        Returns
+        -------
+        codes : ndarray of int of shape (n_samples,)
+            Places in `classes_`: of the most probable class or, where classes have an
+            order, of the median.
+        """
+        return p.argmax(axis=1) if self._ranks is None else medians(p, self._ranks)
 
     def _outputs(self, X: Any, hints: Any = None) -> NDArray[Any]:
         rows = self._rows(X)
@@ -98,7 +129,10 @@ class PredictingClassifier(ExplainedClassifier):
         y : ndarray of shape (n_samples,)
             The predicted classes.
         """
-        return decide(self.decision_function(X, hints), self.classes_)
+        outputs = self._outputs(X, hints)
+        if self._ranks is not None:
+            return self.classes_[self.chosen(self._probabilities(outputs))]
+        return decide(as_decision(outputs), self.classes_)
 
     def predict_proba(self, X: Any, hints: Any = None) -> NDArray[Any]:
         """Predict class probabilities, calibrated on held-out labels.

@@ -33,6 +33,11 @@ def guess_words(error: ErrorEstimate, guessing: float) -> str:
     )
 
 
+def steps_words(steps: ErrorEstimate | None) -> str:
+    """Say how far off predictions of classes in an order are."""
+    return f" On average they are {steps} steps off." if steps is not None else ""
+
+
 def single_words(names: Sequence[Any]) -> str:
     """Name the classes that have one label only."""
     if not names:

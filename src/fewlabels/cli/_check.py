@@ -26,6 +26,7 @@ from fewlabels.cli._job import Job
 @options.with_options(
     options.table,
     options.target,
+    options.ordinal,
     click.option(
         "-n",
         "--number",
@@ -131,6 +132,8 @@ def _begin(job: Job, checked: Any) -> tuple[dict[str, Any], list[str]]:
 def _refuse_numbers(job: Job, checked: Any) -> None:
     from fewlabels.tabular import read_target
 
+    if job.settings["ordinal"] is not None:
+        return
     given = {key: job.settings[key] for key in ("markers", "task")}
     if read_target(checked.table, checked.target, **given).numbers is not None:
         raise UseError(

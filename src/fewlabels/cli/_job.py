@@ -147,6 +147,7 @@ class Job:
             "device": self.settings["device"],
             "random_state": self.settings["seed"],
             "interval": self.settings.get("interval", 0.9),
+            "ordinal": self.settings.get("ordinal"),
         }
 
     def refuse_hints(self, option: str, remedy: str = "leave it out") -> None:
@@ -198,6 +199,8 @@ class Job:
         for key in ("header_row", "batch_rows", "sample_rows"):
             if self.settings.get(key) is not None:
                 refused.append(key)
+        if self.settings.get("ordinal") is not None:
+            refused.append("ordinal")
         if self.settings.get("device", "cpu") != "cpu":
             refused.append("device")
         if refused:

@@ -91,6 +91,12 @@ def _supervised_said(model: Any) -> str:
     return f"Supervised, with the same labels: {own}; {which}."
 
 
+def _steps_said(model: Any) -> str:
+    """Say how many steps classes in an order are off."""
+    steps = model.expected_steps_
+    return "" if steps is None else f" On average {steps} steps off."
+
+
 def _shares_said(shares: dict[str, float], counts: dict[str, int]) -> list[str]:
     """State the assumed class shares where they differ from those of the labels."""
     n_labels = sum(counts.values())
@@ -125,6 +131,7 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
         "classes": classes,
         "class_shares": shares,
         **_estimates(model),
+        "expected_steps": model.expected_steps_ and vars(model.expected_steps_),
         "baseline": model.baseline_.name,
         "verdict": model.verdict(),
         "labels_to_halve_error": half if half and half <= table.n_rows else None,
@@ -158,7 +165,7 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
         *as_read(labeled.columns, table.source),
         *(_shares_said(shares, classes) if len(classes) > 1 else []),
         *model.source_words(),
-        f"Expected error: {model.expected_error_}.",
+        f"Expected error: {model.expected_error_}.{_steps_said(model)}",
         _supervised_said(model),
         *(f"Next: {advice[0].lower()}{advice[1:]}" for advice in summary["advice"][:1]),
     ]
@@ -179,6 +186,7 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
     options.table,
     options.target,
     options.hints,
+    options.ordinal,
     options.class_shares,
     options.interval,
     options.shown,
@@ -315,6 +323,7 @@ def _in_batches(job: Job, large: Any) -> tuple[dict[str, Any], list[str]]:
     options.table,
     options.target,
     options.hints,
+    options.ordinal,
     options.class_shares,
     options.interval,
     click.option(
@@ -367,6 +376,7 @@ def fit(table: str, **settings: Any) -> None:
     options.table,
     options.target,
     options.hints,
+    options.ordinal,
     options.class_shares,
     click.option(
         "-o",

@@ -203,6 +203,13 @@ hints = (
         "--weight", metavar="COLUMN", help="Column with the weights of the labels."
     ),
 )
+ordinal = click.option(
+    "--ordinal",
+    is_flag=False,
+    flag_value="",
+    metavar="ORDER",
+    help="The classes have an order: low,medium,high; without ORDER, by number.",
+)
 kinds = (
     _several("--ignore", help="Leave a column out (repeat, or write a,b,c)."),
     _several("--text", help="Treat a column as free text."),

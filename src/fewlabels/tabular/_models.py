@@ -178,7 +178,8 @@ class TableModel:
             Their probabilities.
         """
         classes = object_array([self.values[c] for c in self.classifier.classes_])
-        return classes[p.argmax(axis=1)], p.max(axis=1)
+        chosen = self.classifier.chosen(p)
+        return classes[chosen], np.take_along_axis(p, chosen[:, None], axis=1)[:, 0]
 
     def estimate(
         self, features: Any
@@ -284,7 +285,8 @@ class TableModel:
         labels, confidence = self.decide(p)
         if doubted is not None:
             doubt = np.mean([self.probabilities(F, hints) for F in doubted], axis=0)
-            own = np.take_along_axis(doubt, p.argmax(axis=1)[:, None], axis=1)[:, 0]
+            chosen = self.classifier.chosen(p)[:, None]
+            own = np.take_along_axis(doubt, chosen, axis=1)[:, 0]
             confidence = np.minimum(confidence, own)
         return labels, confidence, p
 

@@ -36,6 +36,7 @@ from fewlabels.tabular.setup import (
     EncodedTable,
     Progress,
     TableSetup,
+    class_order,
     class_shares,
     noting,
     silent,
@@ -228,6 +229,7 @@ def label_table(
     device: str | None = None,
     random_state: Any = 0,
     interval: float = 0.9,
+    ordinal: Any = False,
     progress: Progress | None = None,
     summary: TableSummary | None = None,
     hints: Sequence[str] = (),
@@ -270,6 +272,10 @@ def label_table(
         Seed.
     interval : float, default=0.9
         Coverage of the intervals of predicted numbers.
+    ordinal : bool, str or sequence, default=False
+        Whether classes have an order, such as 1 to 5 stars: True is by number, and
+        other classes are named, the least first, as in "low,medium,high". See `order`
+        of :class:`~fewlabels.automatic.FewLabelsClassifier`.
     progress : callable, default=None
         Called with the share of the work that is done, and what is going on.
     summary : TableSummary, default=None
@@ -319,6 +325,7 @@ def label_table(
         interval,
         hints,
         weight,
+        ordinal,
     )
     labels = setup.read_labels(table)
     result = learn_table(setup, table, labels, progress or silent, summary)
@@ -349,6 +356,8 @@ def learn_table(
         require_classes(labels)
     check_labels(table, labels, setup.task)
     class_shares(labels, setup.class_prior)
+    if setup.has_order:
+        class_order(labels, setup.ordinal)
     read = 0.15
 
     def looking(share: float) -> None:

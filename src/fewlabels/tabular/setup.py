@@ -51,6 +51,7 @@ __all__ = [
     "TableSetup",
     "check_markers",
     "check_target_kind",
+    "class_order",
     "class_shares",
     "class_text",
     "distinct_rows",
@@ -177,6 +178,8 @@ class TableSetup:
         :mod:`fewlabels.tabular.hints`.
     weight : str or None
         Column with the weights of the labels.
+    ordinal : bool, str or sequence
+        Whether classes have an order, and which.
 
     Examples
     --------
@@ -200,6 +203,7 @@ class TableSetup:
     interval: float = 0.9
     hints: Sequence[str] = ()
     weight: str | None = None
+    ordinal: Any = False
 
     @classmethod
     def of(cls, target: str, **options: Any) -> "TableSetup":
@@ -240,7 +244,7 @@ class TableSetup:
             self.target,
             self.markers,
             merge=self.merge_labels,
-            task=self.task,
+            task="classes" if self.has_order else self.task,
             decimal=self.encoding.get("decimal", ()),
         )
         labels.notes += doubtful_rows(table)
@@ -373,6 +377,11 @@ class TableSetup:
             )
         return np.where(labels.given, weights, 1.0)
 
+    @property
+    def has_order(self) -> bool:
+        """Whether classes have an order."""
+        return self.ordinal is not None and self.ordinal is not False
+
     def learner(
         self,
         encoded: EncodedTable,
@@ -398,7 +407,9 @@ class TableSetup:
         learner : FewLabelsClassifier or FewLabelsRegressor
             To be fitted to the features and ``labels.to_learn``.
         """
-        kind = FewLabelsClassifier if labels.numbers is None else FewLabelsRegressor
+        kind: Any = FewLabelsClassifier
+        if labels.numbers is not None:
+            kind = FewLabelsRegressor
         return kind(
             bank=bank or bank_for(self.bank, encoded.table.n_rows),
             scale="unit" if issparse(encoded.features) else "none",
@@ -408,6 +419,7 @@ class TableSetup:
             device=self.device,
             random_state=self.random_state,
             **class_shares(labels, self.class_prior),
+            **({"order": class_order(labels, self.ordinal)} if self.has_order else {}),
         )
 
 
@@ -442,6 +454,51 @@ def class_shares(
             f"{plural(len(known), 'class', 'classes')} in {labels.name!r}."
         )
     return {"class_prior": shares}
+
+
+def class_order(labels: TargetColumn, ordinal: Any) -> list[str]:
+    """Put classes in order: by number, or as named.
+
+    Parameters
+    ----------
+    labels : TargetColumn
+        The labels.
+    ordinal : True, str or sequence
+        Names of the classes, the least first, perhaps in one text with commas; True is
+        by number.
+
+    Returns
+    -------
+    order : list of str
+        Texts of the classes, the least first; some may have no label.
+    """
+    known = list(labels.values)
+    if ordinal is True or (isinstance(ordinal, str) and not ordinal.strip()):
+        numbers, unread = {}, []
+        for text in known:
+            try:
+                numbers[text] = float(text)
+            except ValueError:
+                unread.append(text)
+        if unread:
+            raise TableError(
+                f"Labels of {labels.name!r} such as {listed(unread, 3)} are not "
+                "numbers: name the classes in order, the least first, as in "
+                "'low,medium,high' (given as ordinal)."
+            )
+        return sorted(known, key=numbers.__getitem__)
+    names = ordinal.split(",") if isinstance(ordinal, str) else list(ordinal)
+    names = [class_text(name).strip() for name in names]
+    folded = {" ".join(text.casefold().split()): text for text in known}
+    order = [folded.get(" ".join(name.casefold().split()), name) for name in names]
+    absent = [text for text in known if text not in order]
+    if absent or len(set(order)) < len(order):
+        what = f"lacks {listed(absent, 5)}" if absent else "names a class twice"
+        raise TableError(
+            f"The order of the classes of {labels.name!r} {what} (given as ordinal): "
+            "name every class once, the least first."
+        )
+    return order
 
 
 def distinct_rows(features: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
