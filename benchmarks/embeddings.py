@@ -7,7 +7,7 @@ Of every table only its text is taken, or all of its columns where that is said,
 most 1,000 rows, with three and ten labels of each class and three draws; figures are
 errors in percent on the rows without a label. The folder of the tables is that of
 `benchmarks/tables.py`; FEWLABELS_TEXTS names another one with tables of two columns,
-"text" and "target". Sources were chosen on the first, third, ... table of each folder.
+"text" and "target". The rule for sources was chosen with all of these tables in view.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
