@@ -161,7 +161,7 @@ def test_map(pages, wines):
     picture(page, "map")
     page.get_by_role("button", name="Confidence").click()
     picture(page, "confidence")
-    page.get_by_role("button", name="Classes").click()
+    page.locator(".map-tools").get_by_role("button", name="Classes").click()
     known = wines.labels()
     box = page.locator(".map canvas").bounding_box()
     page.keyboard.press("l")
