@@ -10,7 +10,7 @@ const WHERE = [
   ["all", "all rows"], ["open", "without a label"], ["labelled", "with a label"], ["skipped", "skipped"], ["flagged", "flagged"],
   ["notes", "with a note"], ["doubtful", "labels to check"], ["disputed", "disputed"], ["accepted", "accepted predictions"],
 ];
-const ORDERS = [["row", "in the order of the table"], ["unsure", "least certain first"], ["sure", "most certain first"], ["latest", "last changed first"]];
+const ORDERS = [["row", "as in the table"], ["unsure", "least certain first"], ["sure", "most certain first"], ["latest", "last changed first"]];
 const EMPTY = { text: "", where: "all", label: "", guess: "", low: "", high: "", order: "row", like: null };
 let query = { ...EMPTY };
 let found = null;
