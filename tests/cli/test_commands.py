@@ -654,7 +654,7 @@ def test_examples_can_be_parsed():
                 assert "quiet" in context.params
                 # The studio only adds to its file of labels, columns writes none.
                 assert ("force" in context.params) == (
-                    name not in ("studio", "columns")
+                    name not in ("agree", "columns", "studio")
                 )
 
 

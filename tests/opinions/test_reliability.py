@@ -143,3 +143,14 @@ def test_silence_and_agreement_of_all_are_no_error():
     assert reports[0].by_class == {}
     same = read_opinions({"a": [0, 0, 0], "b": [0, 0, 0]}, np.arange(2))
     assert learn_reliability(same).probabilities[:, 0].min() > 0.5
+
+
+def test_a_rule_does_not_move_the_shares_of_the_classes():
+    """Without labels, rows that a rule picks out are no sample of all rows."""
+    rng = np.random.default_rng(8)
+    y = drawn(rng, 1000, shares=(0.35, 0.35, 0.3))
+    rule = np.where((y == 2) & (rng.random(1000) < 0.6), 2, -1)
+    hints = {"model": noisy(y, 0.85, rng), "rule": rule}
+    learned = learn_reliability(read_opinions(hints, np.arange(3)))
+    np.testing.assert_allclose(learned.shares, [0.35, 0.35, 0.3], atol=0.06)
+    assert np.mean(learned.probabilities.argmax(axis=1) != y) < 0.2

@@ -42,6 +42,9 @@ SEVERAL = 3
 THETAS = np.linspace(-6.0, 8.0, 57)
 # What the average over theta is worth in every line of the matrix, in labels.
 PRIOR_PER_CLASS = 6.0
+# Matrices and class shares are learned from rows with several opinions if most of a
+# source's rows have them.
+MOSTLY = 0.8
 MAX_STEPS = 60
 TOLERANCE = 1e-5
 LEVEL = 0.9
@@ -245,17 +248,25 @@ def learn_reliability(
     truth = np.zeros((n_rows, n_classes))
     truth[labeled, codes[labeled]] = 1
     of_labels = np.einsum("snk,nc->skc", votes, truth * w[:, None])
-    spoken = opinions.speaks & ~labeled
+    speaks = opinions.speaks
+    spoken = speaks & ~labeled
     each = np.minimum(1.0, most_unlabeled / np.maximum(spoken.sum(axis=1), 1))
-    # What a single source says about a row is compared with nothing.
+    # What a single source says about a row is compared with nothing, and rows with
+    # several opinions are no sample of all if they are few: a rule picks them out.
     agreeing = spoken.sum(axis=0) > 1
+    typical = (spoken & agreeing).sum(axis=1) >= MOSTLY * np.maximum(
+        spoken.sum(axis=1), 1
+    )
     # Only in the limit are matrices, and not only qualities, learned from agreement.
-    soft = float(np.isinf(most_unlabeled))
+    soft = np.where(np.isinf(most_unlabeled) & typical, 1.0, 0.0)
     shares = np.full(n_classes, 1 / n_classes)
     if known is not None:
         shares = np.maximum(known.mean(axis=0), 1e-3)
     elif labeled.any():
         shares = (truth * w[:, None]).sum(axis=0) + 1.0
+    else:
+        said = votes.sum(axis=0)
+        shares = (said / np.maximum(said.sum(axis=1), 1)[:, None]).sum(axis=0) + 1.0
     shares = shares / shares.sum()
     counts, before = of_labels, np.zeros((n_rows, n_classes))
     flat = np.full((votes.shape[0], THETAS.size), 1 / THETAS.size)
@@ -281,12 +292,9 @@ def learn_reliability(
             base = softmax((logits - ratios[s])[rows], axis=1)
             fits[s] = prior + each[s] * _fit_of_others(votes[s, rows], base, shares)
         others = np.einsum("snk,nc->skc", votes[:, agreeing], q[agreeing])
-        counts = of_labels + soft * others
-        if known is None:
-            compared = agreeing | labeled
-            # A single source without labels only has its own shares of the classes.
-            total = q[compared] if compared.any() else votes[:, ~labeled].sum(axis=0)
-            total = total.sum(axis=0)
+        counts = of_labels + soft[:, None, None] * others
+        if known is None and agreeing.sum() >= MOSTLY * spoken.any(axis=0).sum() > 0:
+            total = q[agreeing | labeled].sum(axis=0)
             shares = (total + 1.0) / (total + 1.0).sum()
     precision = np.array([matrix for matrix, _ in found])
     return Reliability(shares, precision, counts, fits, q)
