@@ -120,3 +120,18 @@ def test_weights_of_labels(lopsided):
     assert_array_equal(model.fit(X, labels, sample_weight=weights).classes_, [1])
     with pytest.raises(ValueError, match="sample_weight is zero for every label"):
         model.fit(X, labels, sample_weight=(labels < 0).astype(float))
+
+
+def test_given_sizes_with_one_label_of_many_classes():
+    rng = np.random.default_rng(0)
+    sizes = np.array([60, 60, 60, 60, 30, 30, 30, 30])
+    y = np.repeat(np.arange(8), sizes)
+    X = rng.normal(size=(8, 40))[y] + 0.6 * rng.normal(size=(360, 40))
+    labels = np.full(360, -1)
+    first = np.unique(y, return_index=True)[1]
+    labels[first] = y[first]
+    model = FewLabelsClassifier(bank="fast", class_prior=sizes, random_state=0)
+    model.fit(X, labels)
+    assert model._bank.kind == "pixels"
+    found = np.bincount(model.transduction_, minlength=8)
+    assert np.abs(found - sizes).max() <= 3

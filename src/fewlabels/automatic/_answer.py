@@ -122,7 +122,10 @@ def answer_classes(
         memory_budget=context.memory_budget,
         rng=context.rng,
     )
-    held, temperature = judgement.choice.outputs, tuned.USUAL_TEMPERATURE
+    held = judgement.choice.outputs
+    temperature = tuned.USUAL_TEMPERATURE
+    if context.bank.kind != "table":
+        temperature *= max(1.0, tuned.TEMPERATURE_PER_CLASS * classes.size)
     if held is not None:
         temperature = best_temperature(held, judgement.labeled)
     shares, shift = shares_and_shift(
