@@ -153,4 +153,5 @@ def test_a_rule_does_not_move_the_shares_of_the_classes():
     hints = {"model": noisy(y, 0.85, rng), "rule": rule}
     learned = learn_reliability(read_opinions(hints, np.arange(3)))
     np.testing.assert_allclose(learned.shares, [0.35, 0.35, 0.3], atol=0.06)
-    assert np.mean(learned.probabilities.argmax(axis=1) != y) < 0.2
+    own = np.mean(hints["model"] != y)
+    assert np.mean(learned.probabilities.argmax(axis=1) != y) < own + 0.02
