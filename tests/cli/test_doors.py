@@ -207,7 +207,7 @@ def test_a_folder_of_pictures(tmp_path):
     (photos / "notes.md").write_text("hello")
     into, out = tmp_path / "sorted", tmp_path / "out.csv"
     run = fewlabels("label", photos, "-o", out, "--sort-into", into, "--bank", "fast")
-    assert "12 pictures " in run.stderr
+    assert "photos: 12 rows, 6 labels of 2 classes" in run.stderr
     assert "notes.md" in run.stderr
     found = read(out)
     assert list(found[0])[:3] == ["file", "label", "label_predicted"]

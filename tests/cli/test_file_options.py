@@ -40,6 +40,13 @@ def test_they_are_taken_and_said(table, tmp_path):
     assert "in 4 clusters" in fewlabels("cluster", table).stderr
 
 
+def test_a_command_says_what_it_does_not_learn_from(table):
+    options(table, 'target = "kind"\nbank = "fast"\nrule = ["note = u -> a"]\n')
+    result = fewlabels("ask", table, "-n", "2")
+    assert "ask does not take --rule of that file" in result.stderr
+    assert "does not take" not in fewlabels("label", table).stderr
+
+
 def test_the_command_wins(table):
     options(table, 'target = "note"\nbank = "fast"\n')
     result = fewlabels("label", table, "-t", "kind")

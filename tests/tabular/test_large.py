@@ -400,6 +400,10 @@ LABEL_OPTIONS = {
     "top": ["--top", "2"],
     "explain": ["--explain", "3"],
     "interval": ["--interval", "0.8"],
+    "ordinal": ["--ordinal", "A,a,b"],
+    "hints": ["--hint", "colour"],
+    "rules": ["--rule", 'contains(words, "plain") -> a'],
+    "weight": ["--weight", "size"],
     "labels": ["--labels", "FEATURES"],
     "embed_with": ["--embed-with", "a:b"],
     "sort_into": ["--sort-into", "sorted"],
@@ -436,6 +440,9 @@ NEUTRAL = {"table", "target", "task", "output", "report_path", "numeric", "delim
 NEUTRAL |= {"encoding", "header_row", "keep_rows", "bank", "device", "batch_rows"}
 NEUTRAL |= {"sample_rows", "quiet", "force", "decimal", "interval"}
 NOT_IN_BATCHES = {
+    "hints": "--hint needs all rows at once",
+    "rules": "--rule needs all rows at once",
+    "weight": "--weight needs all rows at once",
     "explain": "--explain needs all rows at once: pass --batch-rows 0",
     "features": "--features needs all rows at once: pass --batch-rows 0",
     "labels": "is no folder of pictures or texts (given as --labels)",

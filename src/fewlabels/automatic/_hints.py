@@ -410,6 +410,6 @@ def _without_labels(
     T = taught.temperature
     parts = taught.fit(context, 1.0)
     model = joined_model(parts, taught.crossed(parts))
-    hints = HintOutputs(opinions.names, learned, 1 / T)
+    hints = HintOutputs(opinions.names, learned, tuned.UNCHECKED_STRENGTH / T)
     lesson = taught.judgements[0], taught.labeled[0]
     return Hinted(model, hints, None, taught.n_rows, lesson)

@@ -18,6 +18,8 @@ FILE = "fewlabels.toml"
 # Key under which a context keeps the options from that file.
 FROM_FILE = "fewlabels.from_file"
 # The file may describe the table, but not say what to write, or where.
+# What changes the model that is learned.
+TEACHING = ("hint", "rule", "weight", "ordinal", "class-shares")
 ONLY_TYPED = frozenset(
     {"output", "report", "force", "json", "quiet", "labels", "labels-in", "on"}
     | {"overwrite", "port", "host", "no-browser", "number", "explain", "scheduler"}
@@ -173,6 +175,29 @@ class FileOptions:
                     typed += [word for v in values for word in (option, v)]
         return typed
 
-    def said(self, typed: list[str]) -> str:
-        """Report which options were taken from the file."""
-        return f"From {self.path}: {shlex.join(typed)}"
+    def said(self, typed: list[str], command: click.Command) -> str:
+        """Report which options were taken from the file, and which make a difference.
+
+        Parameters
+        ----------
+        typed : list of str
+            What :meth:`taken` returned.
+        command : Command
+            The command.
+
+        Returns
+        -------
+        said : str
+            One or two lines.
+        """
+        known = {name for parameter in command.params for name in parameter.opts}
+        unused = [
+            f"--{k}" for k in TEACHING if k in self.given and f"--{k}" not in known
+        ]
+        said = f"From {self.path}: {shlex.join(typed)}"
+        if unused and "--bank" in known:  # it learns
+            said += (
+                f"\nNote: {command.name} does not take {' and '.join(unused)} of that "
+                "file, and so learns another model than label does."
+            )
+        return said

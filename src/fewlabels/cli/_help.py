@@ -113,7 +113,7 @@ class CommandWithExamples(Examples, click.Command):
         taken = found.taken(ctx) if values else []
         ctx.meta[FROM_FILE] = taken
         if taken and not ctx.params.get("quiet"):
-            click.echo(found.said(taken), err=True)
+            click.echo(found.said(taken, self), err=True)
         return ctx
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -58,6 +58,13 @@ def cache_folder() -> Path | None:
     -------
     folder : Path or None
         As given to :func:`cached_in`.
+
+    Examples
+    --------
+    >>> from fewlabels.embeddings import cache_folder, cached_in
+    >>> with cached_in("photos"):
+    ...     cache_folder().name
+    'photos'
     """
     return _DATA.get()
 

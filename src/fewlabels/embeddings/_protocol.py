@@ -135,15 +135,27 @@ def embedder_names(takes: str | None = None) -> list[str]:
     return sorted(own | {point.name for point in entry_points(group=GROUP)})
 
 
-def allow_embedder(name: str) -> None:
+def allow_embedder(name: str) -> str:
     """Let saved models import a network by its name.
 
     Parameters
     ----------
     name : str
         Such as "MODULE:FUNCTION".
+
+    Returns
+    -------
+    name : str
+        The same.
+
+    Examples
+    --------
+    >>> from fewlabels.embeddings import allow_embedder
+    >>> allow_embedder("my_module:my_network")
+    'my_module:my_network'
     """
     _BROUGHT.add(name)
+    return name
 
 
 def load_embedder(

@@ -262,7 +262,7 @@ def learn_reliability(
     shares = np.full(n_classes, 1 / n_classes)
     if known is not None:
         shares = np.maximum(known.mean(axis=0), 1e-3)
-    elif labeled.any():
+    elif np.unique(codes[labeled]).size > 1:  # labels of one class tell no shares
         shares = (truth * w[:, None]).sum(axis=0) + 1.0
     else:
         said = votes.sum(axis=0)

@@ -490,7 +490,10 @@ def class_order(labels: TargetColumn, ordinal: Any) -> list[str]:
     names = ordinal.split(",") if isinstance(ordinal, str) else list(ordinal)
     names = [class_text(name).strip() for name in names]
     folded = {" ".join(text.casefold().split()): text for text in known}
-    order = [folded.get(" ".join(name.casefold().split()), name) for name in names]
+    order = [
+        name if name in known else folded.get(" ".join(name.casefold().split()), name)
+        for name in names
+    ]
     absent = [text for text in known if text not in order]
     if absent or len(set(order)) < len(order):
         what = f"lacks {listed(absent, 5)}" if absent else "names a class twice"
