@@ -573,8 +573,8 @@ class LabelStore:
 
     def _now(self) -> str:
         """Return the time, which never goes back."""
-        now = max(datetime.now(UTC), self._last + timedelta(milliseconds=1))
-        return now.isoformat(timespec="milliseconds")
+        now = max(datetime.now(UTC), self._last + timedelta(microseconds=1))
+        return now.isoformat(timespec="microseconds")
 
     def _append(self, entry: dict[str, Any], key: str) -> None:
         named = {"in": self._section, **({"key": key} if key else {})}
