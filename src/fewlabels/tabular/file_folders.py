@@ -34,7 +34,7 @@ __all__ = [
 # Names of the columns of a folder of files.
 FILE, LABEL = "file", "label"
 # Folders that are no class.
-UNLABELED = ("unlabelled", "unlabeled")
+UNLABELED = ("unlabelled", "unlabeled", "unsorted")
 _NOT_IN_NAMES = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 
 

@@ -82,7 +82,9 @@ def reading_lines(columns: Sequence[ColumnDescription]) -> list[str]:
     for column in columns:
         if column.is_used:
             kind = _PLURALS.get(column.kind, column.kind)
-            became = column.reading if "->" in column.reading else ""
+            # The numbers of an embedding tell a person nothing.
+            is_told = "->" in column.reading and not column.reading.startswith("[")
+            became = column.reading if is_told else ""
         else:
             kind, became = "left out", column.kind
         name = shortened(column.name, 30)
