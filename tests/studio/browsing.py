@@ -165,6 +165,8 @@ def row_of(page):
 def press(page, key):
     """Press a key, and wait for the next card."""
     before = row_of(page)
+    if key == "Enter":  # which accepts no guess that has only just appeared
+        page.wait_for_timeout(450)
     page.keyboard.press(key)
     page.wait_for_function(
         "n => document.querySelector('#card-title')?.textContent !== n",
