@@ -84,10 +84,11 @@ def _supervised_said(model: Any) -> str:
     if not (own.is_known and gain.is_known):
         return ""
     which = "these labels cannot tell which is better"
+    more = "the unlabelled rows" + (" and the hints" if model.sources_ else "")
     if gain.low > 0:
-        which = "the unlabelled rows probably helped"
+        which = f"{more} probably helped"
     elif gain.high < 0:
-        which = "the unlabelled rows probably hurt"
+        which = f"{more} probably hurt"
     return f"Supervised, with the same labels: {own}; {which}."
 
 
